@@ -7,7 +7,6 @@ use tpu_kernels::movement::loop_nest::{Axis, carve, carved, gather, rows};
 use tpu_kernels::movement::transpose::transpose_bytes;
 use tpu_kernels::reduce::argminmax::PickLoops;
 use tpu_kernels::reduce::axis::Reduction;
-use tpu_kernels::reduce::tuning::MIN_PICKED_ELEMENTS;
 
 /// A reduction by any body: its lanes are results.
 #[derive(Debug)]
@@ -17,6 +16,8 @@ pub(super) struct BodyReduce {
     pub(super) outputs: usize,
     /// Chunks of each row that are reduced side by side; more than one for associative bodies.
     pub(super) chunks: usize,
+    /// The loops of a body that picks elements of runs, and the runs' length, where they are long.
+    pub(super) picked_runs: Option<(PickLoops, usize)>,
     pub(super) cost: Cost,
 }
 
@@ -112,7 +113,6 @@ impl BodyReduce {
         next: &mut Vec<&'a mut [u8]>,
     ) -> Result<()> {
         const COLUMNS: usize = 32;
-        let pick = self.reducer.pick_loops();
         let count: usize = self.plan.reduced.iter().map(|axis| axis.count).product();
         let room = |width: usize| vec![0_u128; (COLUMNS * lanes * width).div_ceil(16)];
         let mut transposed: Vec<Vec<u128>> = self.reducer.widths().map(room).collect();
@@ -131,69 +131,32 @@ impl BodyReduce {
                     &bytemuck::cast_slice(transposed)[column * lanes * width..][..lanes * width]
                 });
                 let now: Vec<&[u8]> = now.collect();
-                match (&pick, &mut held[..], &now[..]) {
-                    (Some(pick), [values, indices], &[value, index]) => {
-                        let ends = [value.len(), index.len()];
-                        let held = [&mut values[..ends[0]], &mut indices[..ends[1]]];
-                        (pick.lanes)(held, [value, index]);
-                    }
-                    _ => self.reducer.step(lanes, held, &now, next)?,
-                }
+                self.reducer.step(lanes, held, &now, next)?;
             }
         }
         Ok(())
     }
 
-    /// The length of the run of elements side by side that each result is of, if it is long.
-    fn run_length(&self) -> Option<usize> {
-        match self.plan.reduced[..] {
-            [Axis { count, steps: [1] }] if count >= MIN_PICKED_ELEMENTS => Some(count),
-            _ => None,
-        }
-    }
-
-    /// Picks elements of runs or of columns side by side, and tells whether they are either.
+    /// Picks an element of each run of `count`.
     fn pick(
         &self,
         pick: PickLoops,
+        count: usize,
         offsets: &[usize],
-        dense: bool,
         inputs: &[&[u8]],
         held: &mut [&mut [u8]],
-    ) -> Result<bool> {
-        let ([values, indices], [held_values, held_indices]) = (inputs, held) else {
-            return Ok(false);
-        };
+    ) {
         let mut widths = self.reducer.widths();
-        let (Some(wide), Some(narrow)) = (widths.next(), widths.next()) else { return Ok(false) };
-        if let Some(count) = self.run_length() {
-            let held =
-                held_values.chunks_exact_mut(wide).zip(held_indices.chunks_exact_mut(narrow));
-            for (&at, (value, index)) in offsets.iter().zip(held) {
-                let row = [
-                    &values[at * wide..(at + count) * wide],
-                    &indices[at * narrow..(at + count) * narrow],
-                ];
-                (pick.row)([value, index], row);
-            }
-            return Ok(true);
+        let ([values, indices], [held_values, held_indices]) = (inputs, held) else { return };
+        let (Some(wide), Some(narrow)) = (widths.next(), widths.next()) else { return };
+        let held = held_values.chunks_exact_mut(wide).zip(held_indices.chunks_exact_mut(narrow));
+        for (&at, (value, index)) in offsets.iter().zip(held) {
+            let row = [
+                &values[at * wide..(at + count) * wide],
+                &indices[at * narrow..(at + count) * narrow],
+            ];
+            (pick.row)([value, index], row);
         }
-        let (Some(&start), lanes, true) = (offsets.first(), offsets.len(), dense) else {
-            return Ok(false);
-        };
-        let (values_held, indices_held) =
-            (&mut held_values[..lanes * wide], &mut held_indices[..lanes * narrow]);
-        rows(&self.plan.reduced, [start], &mut |[at], count, [step]| {
-            for at in (0..count).map(|index| at + index * step) {
-                let next = [
-                    &values[at * wide..(at + lanes) * wide],
-                    &indices[at * narrow..(at + lanes) * narrow],
-                ];
-                (pick.lanes)([&mut *values_held, &mut *indices_held], next);
-            }
-            Ok(())
-        })?;
-        Ok(true)
     }
 
     /// Reduces the elements at `offsets` and those that follow them along the reduced axes.
@@ -202,9 +165,8 @@ impl BodyReduce {
         let start = offsets.first().copied().unwrap_or(0);
         let dense = offsets.iter().enumerate().all(|(lane, &offset)| offset == start + lane);
         let Buffers { held, next, elements } = buffers;
-        if let Some(pick) = self.reducer.pick_loops()
-            && self.pick(pick, offsets, dense, inputs, held)?
-        {
+        if let Some((pick, count)) = self.picked_runs {
+            self.pick(pick, count, offsets, inputs, held);
             return Ok(());
         }
         if let Some(apart) = self.rows_apart(offsets) {
@@ -259,8 +221,7 @@ impl Kernel for BodyReduce {
                 if filled < self.outputs.min(TILE_ELEMENTS) && done + filled < self.outputs {
                     continue;
                 }
-                let picked = self.run_length().and_then(|_| self.reducer.pick_loops());
-                if self.chunks > 1 && picked.is_none() {
+                if self.chunks > 1 {
                     self.cut(offsets, inputs, initial, &mut buffers)?;
                 } else {
                     for (held, initial) in buffers.held.iter_mut().zip(initial) {

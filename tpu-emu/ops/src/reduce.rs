@@ -7,9 +7,11 @@ use std::marker::PhantomData;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
+use tpu_kernels::movement::loop_nest::Axis;
 use tpu_kernels::reduce::axis::Reduction;
 use tpu_kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
 use tpu_kernels::reduce::dyn_combiner::folder;
+use tpu_kernels::reduce::tuning::MIN_PICKED_ELEMENTS;
 
 /// Shapes: inputs of one shape and an initial scalar for each; the results lack `dimensions`.
 ///
@@ -47,8 +49,10 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let plan = Reduction::new(&inputs[0], &site.optional_indices("dimensions")?);
     let outputs: usize = plan.kept.iter().map(|axis| axis.count).product();
     let cost = reducer.cost(inputs[0].elements().saturating_sub(outputs));
-    let chunks = if reducer.picks() { chunks(&plan, outputs) } else { 1 };
-    let general = BodyReduce { plan, reducer, outputs, chunks, cost };
+    let picked_runs = reducer.pick_loops().zip(long_run(&plan));
+    let parted = reducer.picks() && picked_runs.is_none();
+    let chunks = if parted { chunks(&plan, outputs) } else { 1 };
+    let general = BodyReduce { plan, reducer, outputs, chunks, picked_runs, cost };
     let known = general.reducer.combiner();
     let single = general.outputs == inputs[0].elements();
     if single && known.is_some_and(|(combiner, dtype)| changes_nothing(site, combiner, dtype)) {
@@ -75,6 +79,14 @@ fn changes_nothing(site: &Site<'_>, combiner: Combiner, dtype: DType) -> bool {
         (Combiner::Multiply, _) | (Combiner::And | Combiner::Minimum, DType::Pred) => init == 1,
         (Combiner::And, _) => init == -1,
         (Combiner::Maximum | Combiner::Minimum, _) => false,
+    }
+}
+
+/// The length of the run of elements side by side that each result is of, where it is long.
+fn long_run(plan: &Reduction) -> Option<usize> {
+    match plan.reduced[..] {
+        [Axis { count, steps: [1] }] if count >= MIN_PICKED_ELEMENTS => Some(count),
+        _ => None,
     }
 }
 

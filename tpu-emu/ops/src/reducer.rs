@@ -12,6 +12,7 @@ use tpu_kernels::reduce::combiner::Combiner;
 pub(super) struct Reducer {
     body: Arc<dyn RegionCode>,
     dtypes: Vec<DType>,
+    pick: Option<PickLoops>,
 }
 
 impl Reducer {
@@ -42,7 +43,8 @@ impl Reducer {
             let what = format!("a body {parameters:?} to {results:?} for inputs of {dtypes:?}");
             return Err(site.unimplemented(what));
         }
-        Ok(Self { body, dtypes: dtypes.to_owned() })
+        let pick = body.program().and_then(pick_loops);
+        Ok(Self { body, dtypes: dtypes.to_owned(), pick })
     }
 
     /// The combiner that the body is, for a single input.
@@ -70,7 +72,7 @@ impl Reducer {
 
     /// The loops of a body that picks, where its types have some.
     pub(super) fn pick_loops(&self) -> Option<PickLoops> {
-        self.body.program().and_then(pick_loops)
+        self.pick
     }
 
     /// Arithmetic of `times` evaluations.
@@ -84,7 +86,7 @@ impl Reducer {
     }
 
     /// `held = body(held, elements)` for `lanes` lanes; `next` is room of the same size as
-    /// `held`, and is exchanged with it.
+    /// `held`, and may be exchanged with it.
     ///
     /// # Errors
     /// Those of the body.
@@ -95,6 +97,14 @@ impl Reducer {
         elements: &[&[u8]],
         next: &mut Vec<&'a mut [u8]>,
     ) -> Result<()> {
+        if let (Some(pick), [values, indices], &[value, index], &[wide, narrow]) =
+            (self.pick, &mut held[..], elements, &self.dtypes[..])
+        {
+            let [wide, narrow] = [wide, narrow].map(|dtype| lanes * dtype.host_bytes());
+            let held = [&mut values[..wide], &mut indices[..narrow]];
+            (pick.lanes)(held, [&value[..wide], &index[..narrow]]);
+            return Ok(());
+        }
         let mut inputs: Vec<&[u8]> = Vec::with_capacity(2 * elements.len());
         inputs.extend(held.iter().zip(self.widths()).map(|(held, width)| &held[..lanes * width]));
         inputs.extend_from_slice(elements);

@@ -193,24 +193,26 @@ impl<T: Pod> StridedRows<'_, T> {
     /// Rows of `N` elements that lie side by side in the operand too.
     #[inline(always)]
     fn fixed<const N: usize>(self) {
-        let mut from = self.first;
-        for row in self.result.as_chunks_mut::<N>().0 {
-            if let Some(found) = self.operand.get(from..).and_then(<[T]>::first_chunk::<N>) {
-                *row = *found;
-            }
-            from = from.wrapping_add_signed(self.above);
-        }
+        let first = self.first;
+        self.dense::<N>(first, |row| row);
     }
 
     /// Rows of `N` elements that lie side by side in the operand in the opposite order.
     #[inline(always)]
     fn reversed<const N: usize>(self) {
-        let mut from = self.first.wrapping_sub(N - 1);
+        let first = self.first.wrapping_sub(N - 1);
+        self.dense::<N>(first, |mut row| {
+            row.reverse();
+            row
+        });
+    }
+
+    /// Rows of `N` elements side by side, the first of them from `from` on, each turned.
+    #[inline(always)]
+    fn dense<const N: usize>(self, mut from: usize, turned: impl Fn([T; N]) -> [T; N]) {
         for row in self.result.as_chunks_mut::<N>().0 {
             if let Some(found) = self.operand.get(from..).and_then(<[T]>::first_chunk::<N>) {
-                for (to, &element) in row.iter_mut().rev().zip(found) {
-                    *to = element;
-                }
+                *row = turned(*found);
             }
             from = from.wrapping_add_signed(self.above);
         }

@@ -14,7 +14,6 @@
 //! | known fold, the innermost axis stays | columns side by side, [`axis`] |
 //! | known fold, the innermost axis is reduced | runs in a tree, [`axis`] and [`tree`] |
 //! | argmax or argmin ([`argminmax`]) of common types, runs of `MIN_PICKED_ELEMENTS` | the extreme, then its index |
-//! | argmax or argmin of common types, other | one loop for many results, `ops/src/body_reduce.rs` |
 //! | other argmax or argmin, few long rows | rows cut into parts, `ops/src/body_reduce.rs` |
 //! | any other body | one element after the other, for many results, `ops/src/body_reduce.rs` |
 //!
@@ -31,6 +30,8 @@
 //! whether the axes allow it. `STACK_COLUMNS` columns at a time have their totals on the stack.
 //!
 //! Batch normalisation ([`batch_norm`]) sums in f64 and rounds each result once.
+//!
+//! A step of an argmax of common types is one loop of [`argminmax`] for many results.
 //!
 //! For all of them:
 //! * Nothing here starts threads. Where row fusion shares rows, chunks begin at whole blocks.
