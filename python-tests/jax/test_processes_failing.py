@@ -75,6 +75,11 @@ def test_two_processes_with_one_number_are_both_refused():
         assert "two processes say that they are process 1 of the slice" in text
 
 
+def test_two_of_three_processes_with_one_number_are_told_to_the_third_one_too():
+    for text in said(start(LISTED, [0, 1, 1], 3)):
+        assert "two processes say that they are process 1 of the slice" in text
+
+
 def test_a_killed_process_leaves_no_file(tmp_path: pathlib.Path):
     processes = start(KILLED, [0, 1], 2, {"KILLED": "1", "TMPDIR": str(tmp_path)})
     for process in processes:

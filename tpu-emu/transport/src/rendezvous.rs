@@ -72,9 +72,7 @@ impl Member<'_> {
                     *found = self.store.get(&present(process))?;
                 }
             }
-            if let Some(other) = self.store.get(&taken(self.me))? {
-                return Err(twice(self.me, &std::process::id().to_string(), &other));
-            }
+            self.taken_twice(&found)?;
             if found.iter().all(Option::is_some) {
                 let address = |value: String| match value.split_once(' ') {
                     Some((_, address)) => address.to_owned(),
@@ -88,6 +86,21 @@ impl Member<'_> {
             thread::park_timeout(nap);
             nap = (nap * 2).min(NAPS[1]);
         }
+    }
+
+    /// Whether this process's number is taken twice, or, while some have not come, that of any: the
+    /// one that is missing may have taken it.
+    fn taken_twice(&self, found: &[Option<String>]) -> Result<()> {
+        let missing = found.iter().any(Option::is_none);
+        for (process, first) in found.iter().enumerate() {
+            let asked = first.as_ref().filter(|_| missing || process == self.me);
+            let Some(first) = asked else { continue };
+            if let Some(other) = self.store.get(&taken(process))? {
+                let first = first.split(' ').next().unwrap_or_default();
+                return Err(twice(process, first, &other));
+            }
+        }
+        Ok(())
     }
 
     /// The error of a process that has come and then was not heard of.
@@ -189,6 +202,19 @@ pub(crate) mod tests {
              {pid} and {pid}"
         );
         assert_eq!([refused.to_string(), heard.to_string()], [text.clone(), text]);
+    }
+
+    #[test]
+    fn a_number_that_is_taken_twice_is_told_to_those_who_wait_for_the_missing_one() {
+        let store = Shelf::default();
+        let [zero, one, other] = [0, 1, 1].map(|me| member(&store, me, 3, 60_000));
+        zero.arrive("a").unwrap();
+        one.arrive("b").unwrap();
+        let refused = other.arrive("c").unwrap_err().to_string();
+        assert!(refused.starts_with("two processes say that they are process 1"), "{refused}");
+        for waits in [zero, one] {
+            assert_eq!(waits.others().unwrap_err().to_string(), refused);
+        }
     }
 
     #[test]
