@@ -76,7 +76,8 @@ def test_two_processes_with_one_number_are_both_refused():
 
 
 def test_two_of_three_processes_with_one_number_are_told_to_the_third_one_too():
-    for text in said(start(LISTED, [0, 1, 1], 3)):
+    hosts = {"TPU_EMU_TOPOLOGY": "v5e:2x4,chips_per_host_bounds=1x2x1"}
+    for text in said(start(LISTED, [0, 1, 1], 3, hosts)):
         assert "two processes say that they are process 1 of the slice" in text
 
 

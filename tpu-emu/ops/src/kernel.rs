@@ -27,6 +27,8 @@ pub struct Cx<'a> {
     pub others: Option<&'a dyn Others>,
     /// Who records what kernels have of their cores' memories; nobody, mostly.
     pub cores: Option<&'a dyn CoreRecords>,
+    /// The device that runs this, where one step serves several; else it is the kernel's own.
+    pub device: Option<usize>,
 }
 
 impl<'a> Cx<'a> {
@@ -155,6 +157,12 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// unknown time, and is not run at compile time.
     fn channel(&self) -> Option<Channel> {
         None
+    }
+
+    /// Whether each device runs it for itself, also where others have the same operands: it may give
+    /// them something else, or somebody hears of each run.
+    fn is_own(&self) -> bool {
+        self.channel().is_some() || self.custom_call().is_some()
     }
 
     /// Whether a run waits for the other replicas of the run. Then it has an effect, and takes

@@ -116,6 +116,10 @@ impl Kernel for Rng {
         Ok(())
     }
 
+    fn is_own(&self) -> bool {
+        true
+    }
+
     fn cost(&self) -> Cost {
         Cost::default()
     }

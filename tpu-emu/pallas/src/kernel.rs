@@ -204,7 +204,12 @@ impl fmt::Debug for PallasKernel {
 
 impl PallasKernel {
     /// What each device has of the arrays of a call.
-    pub(crate) fn arrays(&self, operands: &[&[u8]], results: &[Place]) -> Vec<Arrays> {
+    pub(crate) fn arrays(
+        &self,
+        device: Option<usize>,
+        operands: &[&[u8]],
+        results: &[Place],
+    ) -> Vec<Arrays> {
         let (taken, made) = (self.operands, self.aliases.len());
         let arrays = |(at, &device): (usize, &usize)| {
             let results = results[at * made..][..made].to_vec();
@@ -218,7 +223,8 @@ impl PallasKernel {
             }
             Arrays { operands, results, shared, device }
         };
-        self.devices.iter().enumerate().map(arrays).collect()
+        let devices = device.as_ref().map_or(&self.devices[..], std::slice::from_ref);
+        devices.iter().enumerate().map(arrays).collect()
     }
 
     /// The error of a failure.
@@ -239,11 +245,11 @@ impl Kernel for PallasKernel {
         let Settings { order, checks } = self.settings;
         let kept = if checks.uninit { self.kept(&places) } else { Vec::new() };
         if cx.cores.is_none()
-            && let Some(done) = self.run_shares(operands, &places)
+            && let Some(done) = self.run_shares(cx.device, operands, &places)
         {
             return done.map_err(|failure| self.error(&failure, true));
         }
-        let arrays = self.arrays(operands, &places);
+        let arrays = self.arrays(cx.device, operands, &places);
         let mut machine =
             Machine::new(&self.program, arrays, &self.outside, (order, checks, Fill::Usual));
         if let Some(to) = cx.cores {
@@ -252,9 +258,13 @@ impl Kernel for PallasKernel {
         let mut done = machine.run();
         machine.records_end(done.as_ref().err().map(|failure| &*failure.what));
         if checks.uninit && done.is_ok() {
-            done = self.is_determined(&machine, operands, (&places, &kept));
+            done = self.is_determined(&machine, (cx.device, operands), (&places, &kept));
         }
         done.map_err(|failure| self.error(&failure, machine.is_interrupted()))
+    }
+
+    fn is_own(&self) -> bool {
+        true
     }
 
     fn starts_from(&self, result: usize) -> Option<usize> {

@@ -75,6 +75,7 @@ impl PallasKernel {
     /// The user has interrupted it.
     pub(crate) fn run_shares(
         &self,
+        device: Option<usize>,
         operands: &[&[u8]],
         results: &[Place],
     ) -> Option<Result<(), Failure>> {
@@ -83,8 +84,8 @@ impl PallasKernel {
             && self.settings.checks == Checks::default();
         let entry = self.program.entries.first().filter(|_| may)?;
         let how = || (self.settings.order, Checks::default(), Fill::Usual);
-        let machine =
-            || Machine::new(&self.program, self.arrays(operands, results), &self.outside, how());
+        let arrays = || self.arrays(device, operands, results);
+        let machine = || Machine::new(&self.program, arrays(), &self.outside, how());
         let (points, count) = shares(entry, &machine().bounds(0, entry).ok()?)?;
         let claims = Claims::default();
         let run = |number: usize| {

@@ -29,7 +29,7 @@ impl PallasKernel {
     pub(crate) fn is_determined(
         &self,
         run: &Machine<'_>,
-        operands: &[&[u8]],
+        (device, operands): (Option<usize>, &[&[u8]]),
         (results, kept): (&[Place], &[Option<Aligned>]),
     ) -> Result<(), Failure> {
         run.are_written()?;
@@ -51,7 +51,7 @@ impl PallasKernel {
             let places: Vec<Place> =
                 own.iter_mut().map(|bytes| Place::of_mut(bytes.bytes_mut())).collect();
             let how = (self.settings.order, Checks::default(), Fill::Other(byte, only));
-            let arrays = self.arrays(operands, &places);
+            let arrays = self.arrays(device, operands, &places);
             let mut again = Machine::new(&self.program, arrays, &silent, how);
             if let Err(failure) = again.run() {
                 return if again.is_interrupted() { Err(failure) } else { Ok(true) };

@@ -63,12 +63,23 @@ pub(crate) struct EachRow {
     pub(crate) runs: usize,
     /// The row of each operand that each run reads.
     pub(crate) rows: Vec<Arc<[usize]>>,
+    /// The device of each run; empty where nothing in the body asks which one it is.
+    pub(crate) devices: Arc<[usize]>,
 }
 
 impl NodeKind {
     /// Whether something inside of control flow does more than give results.
     pub(crate) fn has_effect(&self) -> bool {
         self.blocks().any(|block| block.nodes.iter().any(|node| node.effect))
+    }
+
+    /// Whether each device runs it for itself, also where others have the same operands.
+    pub(crate) fn is_own(&self) -> bool {
+        let inside = |block: &Subgraph| block.nodes.iter().any(|node| node.work.is_own());
+        match self {
+            Self::Kernel(kernel) => kernel.is_own(),
+            of => of.blocks().any(inside),
+        }
     }
 
     /// The blocks inside of control flow, in order.

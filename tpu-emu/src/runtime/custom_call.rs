@@ -1,4 +1,5 @@
 //! Dispatch of custom calls: stages, scratch memory, calls that go on after they have returned.
+use super::call_memory::{FEW, aligned, places};
 use super::custom_call_services::Dispatch;
 use super::emulator::Emulator;
 use super::request::Context;
@@ -9,6 +10,7 @@ use crate::trace::{Dispatched, Operand};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use tpu_base::error::{Code, Error, Result};
@@ -48,6 +50,8 @@ pub(super) struct Launch {
     pub(super) number: i64,
     /// What each call keeps for this launch.
     states: Vec<OnceLock<Option<Context>>>,
+    /// What it keeps for each device, where one call serves several.
+    own_states: Mutex<HashMap<(usize, usize), Option<Context>>>,
 }
 
 /// What a device does for the calls of a launch, which run one after the other.
@@ -83,6 +87,7 @@ impl Launch {
             remote,
             number,
             states,
+            own_states: Mutex::default(),
         }
     }
 }
@@ -134,19 +139,27 @@ impl LaunchServices for Launch {
         let call = kernel.call();
         let site = call.site();
         let target = || format!("custom call \"{}\"", site.target);
-        if let Some(remote) = self.remote.as_ref().filter(|remote| remote.serves(site.partition)) {
-            return elsewhere(&**remote, run, step, kernel, stage).map(|()| None);
+        let place = run.device.unwrap_or(site.partition);
+        if let Some(remote) = self.remote.as_ref().filter(|remote| remote.serves(place)) {
+            return elsewhere((&**remote, place), run, step, kernel, stage).map(|()| None);
         }
         let state = self
             .states
             .get(kernel.number())
             .ok_or_else(|| Error::bad(format!("{} is not of this program", target())))?;
-        let (number, device) = self.devices.get(site.partition).ok_or_else(|| {
-            let (number, count) = (site.partition, self.devices.len());
+        let (number, device) = self.devices.get(place).ok_or_else(|| {
+            let (number, count) = (place, self.devices.len());
             Error::bad(format!("{} on device {number} of {count}", target()))
         })?;
         let number = *number;
-        let state = state.get_or_init(|| call.begin()).as_ref();
+        let own;
+        let state = if run.device.is_some() {
+            let mut states = self.own_states.lock();
+            own = states.entry((kernel.number(), place)).or_insert_with(|| call.begin()).clone();
+            own.as_ref()
+        } else {
+            state.get_or_init(|| call.begin()).as_ref()
+        };
         let Device { dispatch, services } = device.get_or_init(|| {
             let dispatch = Arc::new(Dispatch {
                 machine: Arc::clone(&self.machine),
@@ -164,6 +177,10 @@ impl LaunchServices for Launch {
         let ([few_operands, few_results], [many_operands, many_results]) = (&mut few, &mut many);
         let results = places(run.frame, &step.results, few_results, many_results);
         let operands = places(run.frame, &step.operands, few_operands, many_operands);
+        let copies = match run.device {
+            Some(_) if stage == Stage::Execute => aligned(run.frame, &step.operands, operands)?,
+            _ => Vec::new(),
+        };
         for (&alias, &result) in site.aliases.iter().zip(&*results) {
             if let Some(operand) = alias.and_then(|at| operands.get_mut(at)) {
                 *operand = result;
@@ -185,7 +202,11 @@ impl LaunchServices for Launch {
         match progress {
             Ok(Some(event)) => {
                 let timeout = self.machine.call_timeout();
-                let (dispatch, held) = (Arc::clone(dispatch), run.frame.held());
+                let held: Arc<dyn Any + Send + Sync> = match &copies[..] {
+                    [] => run.frame.held(),
+                    _ => Arc::new((run.frame.held(), copies)),
+                };
+                let dispatch = Arc::clone(dispatch);
                 Ok(Some(Box::new(OpenCall { event, dispatch, timeout, record, held })))
             }
             over => {
@@ -244,7 +265,7 @@ pub(super) trait OtherProcesses: fmt::Debug + Send + Sync {
 
 /// Has a call taken through a stage by another process.
 fn elsewhere(
-    remote: &dyn RemoteCalls,
+    (remote, place): (&dyn RemoteCalls, usize),
     run: &Interpreter<'_>,
     step: &Step,
     kernel: &CallKernel,
@@ -259,7 +280,7 @@ fn elsewhere(
     }
     let given = slots.iter().filter(|_| executes).map(|&slot| run.frame.bytes(slot).to_vec());
     let given: Vec<Vec<u8>> = given.collect();
-    let made = remote.call(site.partition, kernel.number(), stage, &given)?;
+    let made = remote.call(place, kernel.number(), stage, &given)?;
     for (&to, from) in step.results.iter().zip(&made).filter(|_| executes) {
         if to.bytes != from.len() {
             let (name, wanted, given) = (&site.target, to.bytes, from.len());
@@ -280,7 +301,7 @@ impl Launch {
     pub(super) fn serve(
         &self,
         executable: &Executable,
-        number: usize,
+        (place, number): (usize, usize),
         stage: Stage,
         operands: &[ArrayBytes],
     ) -> Result<Vec<Vec<u8>>> {
@@ -314,7 +335,8 @@ impl Launch {
         }
         let frame = Frame::new(memories);
         let (launch, locations, watch) = (Some(self as &dyn LaunchServices), None, None);
-        let run = Interpreter { frame: &frame, locations, seed: 0, launch, watch };
+        let device = plan.serves_several(number).then_some(place);
+        let run = Interpreter { frame: &frame, locations, seed: 0, launch, watch, device };
         let _mode = executable.numerics.subnormals().enter();
         if let Some(open) = self.dispatch(&run, &step, kernel, stage)? {
             open.finish()?;
@@ -323,29 +345,6 @@ impl Launch {
         let results = step.results.iter().filter(|_| stage == Stage::Execute);
         Ok(results.map(|&slot| frame.bytes(slot).to_vec()).collect())
     }
-}
-
-/// Operands and results that a call takes without an allocation.
-const FEW: usize = 8;
-
-/// Where the arrays of a call are.
-fn places<'p>(
-    frame: &Frame,
-    slots: &[Slot],
-    few: &'p mut [CallMemory; FEW],
-    many: &'p mut Vec<CallMemory>,
-) -> &'p mut [CallMemory] {
-    let places = match few.get_mut(..slots.len()) {
-        Some(few) => few,
-        None => {
-            many.resize(slots.len(), CallMemory::default());
-            &mut many[..]
-        }
-    };
-    for (place, &slot) in places.iter_mut().zip(slots) {
-        *place = CallMemory { address: frame.address(slot), bytes: slot.bytes };
-    }
-    places
 }
 
 /// Makes the calls of a program, and tells the trace of it.

@@ -77,6 +77,7 @@ impl Job {
                 seed: 0,
                 launch: launch.as_ref().map(|launch| launch as &dyn LaunchServices),
                 watch: watch.as_ref().map(|watch| watch as &dyn StepWatch),
+                device: None,
             };
             if run.until_open(&own.plan, 0)?.is_some() {
                 return Err(Error::WrongState(format!("{} calls somebody", executable.name)));

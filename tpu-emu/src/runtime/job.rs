@@ -114,6 +114,7 @@ impl Ready {
             seed,
             launch: self.launch.as_ref().map(|launch| launch as &dyn LaunchServices),
             watch: self.watch.as_deref().map(|watch| watch as &dyn StepWatch),
+            device: None,
         }
     }
 

@@ -47,6 +47,7 @@
 //! Why calls meet: a partitioned program runs once, over whole arrays (docs/decisions/0016), and
 //! clients of the libtpu API call once for each device (docs/decisions/0018). To wait for all
 //! replicas would hang a client that uses one chip of eight (docs/decisions/0032).
+mod call_memory;
 mod callback_order;
 mod checks;
 mod compile;

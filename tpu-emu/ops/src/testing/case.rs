@@ -265,7 +265,7 @@ pub(crate) fn execute(
     let mut scratch = scratch(kernel.scratch());
     let mut outputs: Vec<&mut [u8]> = results.iter_mut().map(TestValue::bytes_mut).collect();
     let (seed, scratch) = (&mut 42, scratch.bytes_mut());
-    let mut cx = Cx { scratch, seed, transfers: &[], others: None, cores: None };
+    let mut cx = Cx { scratch, seed, transfers: &[], others: None, cores: None, device: None };
     kernel.run(&mut cx, &inputs, &mut outputs)?;
     // What it says that it moves is what it does.
     moved.into_iter().for_each(|moved| assert_eq!(results[0].bytes(), moved));

@@ -73,6 +73,10 @@ impl Interpreter<'_> {
                     let ended = ended.and_then(|open| open.map_or(Ok(()), |open| open.finish()));
                     ended.map_err(|error| self.placed(step, error))?;
                 }
+                PlannedStep::Each(each) if each.devices.is_empty() => {}
+                PlannedStep::Each(each) => {
+                    self.runs(each, step, |run| run.early_steps(&each.body, stage))?;
+                }
                 of => of.blocks().try_for_each(|steps| self.early_steps(steps, stage))?,
             }
         }

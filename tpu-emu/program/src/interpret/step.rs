@@ -34,6 +34,9 @@ pub struct Interpreter<'a> {
     pub launch: Option<&'a dyn LaunchServices>,
     /// Who wants to know when steps run.
     pub watch: Option<&'a dyn StepWatch>,
+    /// The device that the steps run for, by its place among the program's, where each of several
+    /// has a run of its own; else the steps say theirs.
+    pub device: Option<usize>,
 }
 
 /// Hears of each step of a program when it has run.
@@ -218,16 +221,9 @@ impl Interpreter<'_> {
     /// The runs of a step, each over its rows; who watches hears of them as parts of the step of
     /// a number, if it has one.
     fn each(&mut self, each: &PlannedEach, step: &Step, number: Option<usize>) -> Result<()> {
-        let mut rows = self.frame.with_rows(each.first, each.row_bytes.len());
-        let arrays = step.operands.iter().chain(&step.results);
-        let arrays: Vec<(&Slot, &usize)> = arrays.zip(&each.row_bytes).collect();
-        for run in 0..each.runs {
-            for (index, &(array, &bytes)) in arrays.iter().enumerate() {
-                let row = each.rows.get(index).map_or(run, |rows| rows[run]);
-                let offset = array.offset + row * bytes;
-                rows.set_row(index, Slot { base: array.base, offset, bytes });
-            }
-            let mut inner = Interpreter { frame: &rows, ..*self };
+        let mut seed = self.seed;
+        let done = self.runs(each, step, |run| {
+            let mut inner = Interpreter { seed, ..*run };
             let outcome = match (self.watch, number) {
                 (Some(watch), Some(number)) => each.body.iter().try_for_each(|step| {
                     let began = watch.now();
@@ -237,8 +233,31 @@ impl Interpreter<'_> {
                 }),
                 _ => inner.steps(&each.body),
             };
-            self.seed = inner.seed;
-            outcome?;
+            seed = inner.seed;
+            outcome
+        });
+        self.seed = seed;
+        done
+    }
+
+    /// Has something done for each run of a step, over its rows.
+    pub(super) fn runs(
+        &self,
+        each: &PlannedEach,
+        step: &Step,
+        mut done: impl FnMut(&Interpreter<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut rows = self.frame.with_rows(each.first, each.row_bytes.len());
+        let arrays = step.operands.iter().chain(&step.results);
+        let arrays: Vec<(&Slot, &usize)> = arrays.zip(&each.row_bytes).collect();
+        for run in 0..each.runs {
+            for (index, &(array, &bytes)) in arrays.iter().enumerate() {
+                let row = each.rows.get(index).map_or(run, |rows| rows[run]);
+                let offset = array.offset + row * bytes;
+                rows.set_row(index, Slot { base: array.base, offset, bytes });
+            }
+            let device = each.devices.get(run).copied().or(self.device);
+            done(&Interpreter { frame: &rows, device, ..*self })?;
         }
         Ok(())
     }
@@ -292,7 +311,8 @@ impl Interpreter<'_> {
         let transfers = self.launch.map_or(&[][..], LaunchServices::transfers);
         let others = self.launch.and_then(LaunchServices::others);
         let cores = self.launch.and_then(LaunchServices::cores);
-        let mut cx = Cx { scratch, seed: &mut self.seed, transfers, others, cores };
+        let device = self.device;
+        let mut cx = Cx { scratch, seed: &mut self.seed, transfers, others, cores, device };
         if step.operands.len() <= INLINE_STEP_ARRAYS && step.results.len() == 1 {
             let mut operands: [&[u8]; INLINE_STEP_ARRAYS] = [&[]; INLINE_STEP_ARRAYS];
             let start = kernel.starts_from(0);

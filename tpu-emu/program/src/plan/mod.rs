@@ -151,6 +151,8 @@ pub(crate) struct PlannedEach {
     pub(crate) runs: usize,
     /// The row of each operand that each run reads.
     pub(crate) rows: Vec<Arc<[usize]>>,
+    /// The device of each run, where that matters.
+    pub(crate) devices: Arc<[usize]>,
     /// Bytes of a row of each operand, and of each result.
     pub(crate) row_bytes: Vec<usize>,
     /// Number of the first memory of a row.

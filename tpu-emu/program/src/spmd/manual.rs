@@ -56,8 +56,16 @@ impl<'m> Loader<'m> {
             && outer.group.of.iter().all(Option::is_some)
         {
             let (group, _) = self.split_group(outer, (ins, outs), axes, false)?;
+            let all = self.all_manual_axes(operation);
+            let finer = match all.len() == axes.len() {
+                true => None,
+                false => Some(self.split_group(outer, (ins, outs), &all, false)?.0),
+            };
+            let ids = finer.as_ref().map_or(&group.ids, |finer| &finer.ids);
+            let apart = ids.iter().map(|&id| group.of[id].unwrap_or_default()).collect();
+            let group = Arc::new(finer.unwrap_or(group));
             let scope = &mut outer.scopes[0];
-            if self.manual_in_rows(scope, operation, &Arc::new(group), into) {
+            if self.manual_in_rows(scope, operation, (&group, apart), into) {
                 return Ok(());
             }
         }
@@ -154,14 +162,7 @@ impl<'m> Loader<'m> {
         axes: &[Arc<str>],
         each: bool,
     ) -> Result<(ManualGroup, Vec<usize>)> {
-        let has_axes =
-            |mesh: &&Mesh| axes.iter().all(|axis| mesh.axes.iter().any(|(name, _)| name == axis));
-        let stated = ins.iter().chain(outs).map(|sharding| mesh_of(self.module, &sharding.mesh));
-        let stated = stated.collect::<Result<Vec<&Mesh>>>()?;
-        let known = self.module.meshes.iter().map(|known| &known.mesh);
-        let mesh = stated.into_iter().chain(known).find(has_axes);
-        let missing = || Error::bad(format!("no mesh has the axes {axes:?}"));
-        let grid = Grid::new(mesh.ok_or_else(missing)?, self.devices.count)?;
+        let grid = self.grid_with((ins, outs), axes)?;
         let count = self.devices.count;
         let mut keys: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
         let mut zones: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
@@ -192,6 +193,22 @@ impl<'m> Loader<'m> {
             group.of[device] = Some(participant);
         }
         Ok((group, parents))
+    }
+
+    /// The grid of the first mesh that has some axes: of those that shardings name, or of the module.
+    pub(super) fn grid_with<'g>(
+        &'g self,
+        (ins, outs): (&'g [TensorSharding], &'g [TensorSharding]),
+        axes: &[Arc<str>],
+    ) -> Result<Grid<'g>> {
+        let has_axes =
+            |mesh: &&Mesh| axes.iter().all(|axis| mesh.axes.iter().any(|(name, _)| name == axis));
+        let stated = ins.iter().chain(outs).map(|sharding| mesh_of(self.module, &sharding.mesh));
+        let stated = stated.collect::<Result<Vec<&Mesh>>>()?;
+        let known = self.module.meshes.iter().map(|known| &known.mesh);
+        let mesh = stated.into_iter().chain(known).find(has_axes);
+        let missing = || Error::bad(format!("no mesh has the axes {axes:?}"));
+        Grid::new(mesh.ok_or_else(missing)?, self.devices.count)
     }
 
     /// A device's shard of an array.

@@ -47,7 +47,7 @@ impl RemoteCalls for Elsewhere {
         let none = || Error::bad(format!("no device {place} of the program"));
         let process = *self.owners.get(place).ok_or_else(none)?;
         let (run, own_copies) = (self.run, self.own_copies.clone());
-        let message = |ticket| Message::Call { ticket, run, own_copies, number, stage };
+        let message = |ticket| Message::Call { ticket, run, own_copies, place, number, stage };
         self.machine.ask_process(&self.processes, process, message, operands)
     }
 }
@@ -68,7 +68,7 @@ impl ServesCalls for ServedCalls {
     fn call(
         &self,
         own_copies: Vec<usize>,
-        (number, stage): (usize, Stage),
+        (place, number, stage): (usize, usize, Stage),
         operands: &[ArrayBytes],
     ) -> Result<Vec<Vec<u8>>> {
         let program = self.machine.reading_own_copies(&self.executable, &own_copies)?;
@@ -82,6 +82,6 @@ impl ServesCalls for ServedCalls {
             });
             Arc::clone(launch)
         };
-        launch.serve(&program, number, stage, operands)
+        launch.serve(&program, (place, number), stage, operands)
     }
 }

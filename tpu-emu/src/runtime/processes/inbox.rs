@@ -70,14 +70,14 @@ impl Inbox for ProcessInbox {
                     processes.answer(from, ticket, answer);
                 });
             }
-            Message::Call { ticket, run, own_copies, number, stage } => {
+            Message::Call { ticket, run, own_copies, place, number, stage } => {
                 self.later(move |_, processes| {
                     let calls = {
                         let state = processes.lock();
                         state.awaiting.get(&run).map(|one| Arc::clone(&one.calls))
                     };
                     let call = |calls: Arc<dyn ServesCalls>| {
-                        calls.call(own_copies, (number, stage), &arrays)
+                        calls.call(own_copies, (place, number, stage), &arrays)
                     };
                     processes.answer(from, ticket, calls.ok_or_else(over).and_then(call));
                 });

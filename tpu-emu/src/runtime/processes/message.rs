@@ -43,7 +43,14 @@ pub(super) enum Message {
     Ask { ticket: u64, run: RunId, place: usize, channel: i64, direction: Direction, bytes: usize },
     /// A running program takes a custom call of a device through a stage: to the process that has
     /// the device. With the operands.
-    Call { ticket: u64, run: RunId, own_copies: Vec<usize>, number: usize, stage: Stage },
+    Call {
+        ticket: u64,
+        run: RunId,
+        own_copies: Vec<usize>,
+        place: usize,
+        number: usize,
+        stage: Stage,
+    },
     /// Whether the process is there: to one from which something is awaited.
     Ping { ticket: u64 },
     /// An answer to one of these. With the arrays that were asked for.
@@ -91,12 +98,13 @@ impl Message {
                 out.text(form);
                 out.error(failed.as_ref());
             }
-            Self::Call { ticket, run, own_copies, number, stage } => {
+            Self::Call { ticket, run, own_copies, place, number, stage } => {
                 out.number(5);
                 out.number(*ticket);
                 out.run(*run);
                 out.number(to_u64(own_copies.len()));
                 own_copies.iter().for_each(|&index| out.number(to_u64(index)));
+                out.number(to_u64(*place));
                 out.number(to_u64(*number));
                 out.number(match stage {
                     Stage::Instantiate => 0,
@@ -150,6 +158,7 @@ impl Message {
                 let count = from.number()?;
                 let own_copies = (0..count).map(|_| from.number().map(to_usize));
                 let own_copies = own_copies.collect::<Result<_>>()?;
+                let place = to_usize(from.number()?);
                 let number = to_usize(from.number()?);
                 let stage = match from.number()? {
                     0 => Stage::Instantiate,
@@ -158,7 +167,7 @@ impl Message {
                     3 => Stage::Execute,
                     other => return Err(Error::bad(format!("stage {other} of a custom call"))),
                 };
-                Ok(Self::Call { ticket, run, own_copies, number, stage })
+                Ok(Self::Call { ticket, run, own_copies, place, number, stage })
             }
             6 => Ok(Self::Ping { ticket: from.number()? }),
             kind => Err(Error::bad(format!("a message of kind {kind} from another process"))),
@@ -256,6 +265,7 @@ mod tests {
                 ticket: 4,
                 run,
                 own_copies: vec![0, 9],
+                place: 3,
                 number: 2,
                 stage: Stage::Execute,
             },

@@ -144,15 +144,15 @@ pub(super) struct Awaiting {
 /// Takes the custom calls of this process's devices through their stages, for a run that another
 /// process runs.
 pub(super) trait ServesCalls: fmt::Debug + Send + Sync {
-    /// Takes a call of the program in which every device reads its own copy of some parameters
-    /// through a stage; gives the bytes of its results.
+    /// Takes a call of a device, told by its place, of the program in which every device reads its
+    /// own copy of some parameters through a stage; gives the bytes of its results.
     ///
     /// # Errors
     /// The target's own; `BadArgument` for what the program does not have.
     fn call(
         &self,
         own_copies: Vec<usize>,
-        call: (usize, Stage),
+        call: (usize, usize, Stage),
         operands: &[ArrayBytes],
     ) -> Result<Vec<Vec<u8>>>;
 }

@@ -165,7 +165,9 @@ impl<'g> Fuser<'g> {
                 };
                 let made = each.body.results.iter().map(row).collect();
                 let (runs, rows) = (each.runs, each.rows.clone());
-                self.step(node, StepKind::Each(Box::new(EachStep { body, made, runs, rows })));
+                let devices = Arc::clone(&each.devices);
+                let each = EachStep { body, made, runs, rows, devices };
+                self.step(node, StepKind::Each(Box::new(each)));
             }
         }
     }

@@ -129,6 +129,8 @@ pub(crate) struct EachStep {
     pub(crate) runs: usize,
     /// The row of each operand that each run reads.
     pub(crate) rows: Vec<Arc<[usize]>>,
+    /// The device of each run, where that matters.
+    pub(crate) devices: Arc<[usize]>,
 }
 
 impl EachStep {

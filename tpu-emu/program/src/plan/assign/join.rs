@@ -27,7 +27,11 @@ impl Assignment<'_> {
                         let others =
                             (0..index).any(|other| kernel.starts_from(other) == Some(from));
                         let dies = self.live_range(value).last == times.start;
-                        if once && !others && dies && self.writable(value) {
+                        // Behind a row of an array is the next one, and no room for mistakes.
+                        let in_row = self.sets.get(value).and_then(|set| set.pin);
+                        let in_row = in_row.is_some_and(|pin| pin >= self.rows);
+                        let mistaken = in_row && kernel.custom_call().is_some();
+                        if once && !others && dies && !mistaken && self.writable(value) {
                             self.sets.join(value, result);
                         }
                     }
@@ -153,6 +157,9 @@ impl Assignment<'_> {
         for ((&value, &row), &result) in made {
             let Some(set) = self.sets.get(value) else { continue };
             let own = set.range.defined > inside.start && set.range.defined < inside.end;
+            if set.members.iter().any(|member| self.guarded.contains(member)) {
+                continue;
+            }
             if own && set.pin.is_none() {
                 if let Some(memory) = self.sets.get(row).and_then(|set| set.pin) {
                     self.sets.pin(value, memory);

@@ -381,6 +381,7 @@ impl Assignment<'_> {
                         body,
                         runs: each.runs,
                         rows: each.rows.clone(),
+                        devices: Arc::clone(&each.devices),
                         row_bytes: rows.map(|&row| self.graph.bytes(row)).collect(),
                         first: self.rows,
                     }))

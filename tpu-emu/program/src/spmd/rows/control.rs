@@ -58,12 +58,14 @@ impl<'m> Loader<'m> {
                 let results = self.block_of_rows(rows, scope, source, into)?;
                 bind_all(scope, operation, results)
             }
+            Structural::ManualComputation => {
+                self.nested_region_of_rows(rows, scope, operation, into)
+            }
             Structural::While => self.while_of_rows(rows, scope, operation, into),
             Structural::If => self.branches_of_rows(rows, scope, (operation, true), into),
             Structural::Case => self.branches_of_rows(rows, scope, (operation, false), into),
             Structural::Tuple
             | Structural::GetTupleElement
-            | Structural::ManualComputation
             | Structural::ConversionCast
             | Structural::Return
             | Structural::Yield => Err(with_collectives(operation)),

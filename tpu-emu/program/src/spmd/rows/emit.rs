@@ -3,7 +3,7 @@ use super::Rows;
 use crate::graph::{NodeKind, Subgraph, ValueId};
 use crate::import::Loader;
 use crate::import::scope::{Binding, Scope};
-use crate::sharding::groups::collective;
+use crate::sharding::groups::{collective, communicates};
 use crate::spmd::manual::is_manual;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use tpu_ops::{DeviceDependence, Operator, ShardingRule, callee};
 use tpu_stablehlo::ir::{Block, Operation, Region};
 
 impl<'m> Loader<'m> {
-    /// Whether code per device can be emitted once for all: it has no code per device inside, and
-    /// nothing in it draws, calls, or talks to somebody outside of the program.
+    /// Whether code per device can be emitted once for all: it has no kernels that talk to one
+    /// another inside.
     pub(super) fn fits_rows(&self, region: &'m Region) -> bool {
         self.one_body && self.fits_inside(region, false, &mut HashSet::new())
     }
@@ -30,9 +30,11 @@ impl<'m> Loader<'m> {
             let own = match Operator::of(operation) {
                 Operator::Row(entry) => {
                     let outside = match entry.devices {
-                        DeviceDependence::HostTransfer | DeviceDependence::Random => true,
                         // Code for elements is compiled by itself.
-                        DeviceDependence::ReplicaId | DeviceDependence::PartitionId => elements,
+                        DeviceDependence::ReplicaId
+                        | DeviceDependence::PartitionId
+                        | DeviceDependence::HostTransfer
+                        | DeviceDependence::Random => elements,
                         DeviceDependence::Alike | DeviceDependence::Collective(_) => false,
                     };
                     let marks = matches!(
@@ -41,10 +43,12 @@ impl<'m> Loader<'m> {
                     );
                     !outside && !marks
                 }
-                Operator::Structural(_) => !is_manual(operation),
-                Operator::Registered | Operator::Unknown => false,
+                Operator::Structural(_) => !elements || !is_manual(operation),
+                // Kernels that talk to one another are one step of all.
+                Operator::Registered => !elements && !communicates(operation),
+                Operator::Unknown => false,
             };
-            if !own || operation.attributes.flag("has_side_effect") {
+            if !own {
                 return false;
             }
             let elements = elements || Operator::of(operation).row().is_some();
@@ -85,6 +89,9 @@ impl<'m> Loader<'m> {
         if let Some(kind) = collective(operation) {
             return self.collective_of_rows(rows, (scope, kind), operation, into);
         }
+        if is_manual(operation) {
+            return self.nested_region_of_rows(rows, scope, operation, into);
+        }
         if self.groups_inside(operation)?.is_some() {
             return self.control_of_rows(rows, scope, operation, into);
         }
@@ -114,7 +121,7 @@ impl<'m> Loader<'m> {
         )
     }
 
-    /// The number of each participant's device.
+    /// The number of each participant's device, in the code at hand.
     pub(super) fn device_numbers(
         &mut self,
         rows: &mut Rows,
@@ -123,12 +130,15 @@ impl<'m> Loader<'m> {
     ) -> Result<ValueId> {
         let group = Arc::clone(&rows.group);
         let number = |&id: &usize| u32::try_from(id).unwrap_or(u32::MAX).to_le_bytes();
-        let known: Arc<[u8]> = group.ids.iter().flat_map(number).collect();
-        let array = Shape::new(DType::U32, [group.ids.len()]);
+        // Those that run as one are the first of them.
+        let class = rows.maps.by(rows.apart.iter());
+        let (of, firsts) = (rows.maps.get(class).of.clone(), rows.maps.get(class).firsts.clone());
+        let ids: Vec<usize> = firsts.iter().map(|&first| group.ids[first]).collect();
+        let known: Arc<[u8]> = ids.iter().flat_map(number).collect();
+        let array = Shape::new(DType::U32, [ids.len()]);
         let work = NodeKind::Constant(Arc::clone(&known));
         let id = self.node(operation, work, Vec::new(), &array, into)?;
         self.graph.values[id.index()].known = Some(Arc::clone(&known));
-        let of: Vec<usize> = (0..group.ids.len()).collect();
         let value = self.rows_in(rows, id, (&Shape::scalar(DType::U32), &of), into)?;
         if rows.values.contains_key(&value) {
             rows.known.insert(value, known);

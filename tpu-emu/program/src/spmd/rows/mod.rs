@@ -16,6 +16,7 @@ mod control;
 #[cfg(test)]
 mod differential;
 mod emit;
+mod nested;
 mod region;
 mod segments;
 
@@ -46,6 +47,8 @@ enum RowPlace {
 #[derive(Debug)]
 struct Rows {
     group: Arc<ManualGroup>,
+    /// A number for each participant: those with the same one run the code at hand as one.
+    apart: Arc<[usize]>,
     maps: ClassMaps,
     values: HashMap<ValueId, RowValue>,
     /// The rows of values that are known, one after the other.
@@ -76,6 +79,7 @@ impl Rows {
     fn new(group: Arc<ManualGroup>, name: &str) -> Self {
         Self {
             maps: ClassMaps::new(group.ids.len()),
+            apart: (0..group.ids.len()).collect(),
             group,
             values: HashMap::new(),
             known: HashMap::new(),

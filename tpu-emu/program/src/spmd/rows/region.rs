@@ -1,6 +1,7 @@
 //! Whole arrays become rows where code per device begins, and rows become whole arrays where it
 //! ends.
 use super::Rows;
+use super::nested::{interleaved, joined_shape};
 use crate::graph::{Subgraph, ValueId};
 use crate::import::Loader;
 use crate::import::control::region;
@@ -24,7 +25,7 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        group: &Arc<ManualGroup>,
+        (group, apart): (&Arc<ManualGroup>, Arc<[usize]>),
         into: &mut Subgraph,
     ) -> bool {
         let fits = region(operation, 0).is_ok_and(|region| self.fits_rows(region));
@@ -34,7 +35,7 @@ impl<'m> Loader<'m> {
         let (mark, nodes) = (self.mark(), into.nodes.len());
         let mut inner = scope.clone();
         let before = std::mem::replace(&mut self.partition_context, true);
-        let done = self.region_of_rows(&mut inner, operation, group, into);
+        let done = self.region_of_rows(&mut inner, operation, (group, apart), into);
         self.partition_context = before;
         self.own_number = None;
         if done.is_ok() && self.no_reasons_since(&mark) {
@@ -54,7 +55,7 @@ impl<'m> Loader<'m> {
         entry: &'m Function,
         main: &mut Subgraph,
     ) -> Option<Vec<Shape>> {
-        if !self.fits_rows(&entry.body) {
+        if !self.fits_rows(&entry.body) || self.has_code_per_device(&entry.body) {
             return None;
         }
         let mark = self.mark();
@@ -106,7 +107,7 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        group: &Arc<ManualGroup>,
+        (group, apart): (&Arc<ManualGroup>, Arc<[usize]>),
         into: &mut Subgraph,
     ) -> Result<()> {
         let axes = operation.attributes.manual_axes();
@@ -119,6 +120,7 @@ impl<'m> Loader<'m> {
         }
         let count = self.devices.count;
         let mut rows = Rows::new(Arc::clone(group), &operation.name);
+        rows.apart = apart;
         self.own_number = Some(self.device_numbers(&mut rows, operation, into)?);
         for ((&operand, &parameter), stated) in
             operation.operands.iter().zip(&source.arguments).zip(ins)
@@ -161,8 +163,9 @@ impl<'m> Loader<'m> {
         Ok(())
     }
 
-    /// The shards of an array, as rows in the order of their numbers.
-    fn split_in_rows(
+    /// The shards of an array, as rows in the order of their numbers; those of each row, one row after
+    /// the other.
+    pub(super) fn split_in_rows(
         &mut self,
         rows: &mut Rows,
         operation: &'m Operation,
@@ -176,19 +179,23 @@ impl<'m> Loader<'m> {
         if sharding.partial_sums > 1 {
             return Err(Error::Unimplemented("partial sums as rows".to_owned()));
         }
+        let (array, place) = self.array_of(rows, value, into)?;
+        let whole = self.whole_of_rows(array, shape)?;
         let row = Shape::new(shape.dtype, sharding.shard(&shape.dims)?);
-        let strides = shape.strides();
-        let (mut dims, mut by) = (Vec::new(), Vec::new());
+        let strides = whole.strides();
+        let (mut dims, mut by) = (vec![whole.dims[0]], vec![strides[0]]);
         for (axis, &shards) in sharding.shards.iter().enumerate().filter(|(_, shards)| **shards > 1)
         {
             dims.push(shards);
-            by.push(strides[axis] * row.dims[axis]);
+            by.push(strides[axis + 1] * row.dims[axis]);
         }
         dims.extend(&row.dims);
-        by.extend(&strides);
+        by.extend(&strides[1..]);
         let parts = Shape::new(shape.dtype, dims);
-        let array = self.moved(operation, (value, shape), by, &parts, into)?;
-        let of: Vec<usize> = rows.group.ids.iter().map(|&device| sharding.part(device)).collect();
+        let array = self.moved(operation, (array, &whole), by, &parts, into)?;
+        let count: usize = sharding.shards.iter().product();
+        let ids = rows.group.ids.iter().zip(&place);
+        let of: Vec<usize> = ids.map(|(&id, row)| row * count + sharding.part(id)).collect();
         let id = self.rows_in(rows, array, (&row, &of), into)?;
         Ok(Binding::Array(id, row))
     }
@@ -214,6 +221,10 @@ impl<'m> Loader<'m> {
             let owner = owner[sharding.part(device)].get_or_insert(participant);
             agree &= of[*owner] == of[participant];
         }
+        if !agree && rows.apart.iter().copied().ne(0..rows.participants()) {
+            let what = "devices with other copies of one array";
+            return Err(Error::Unimplemented(what.to_owned()));
+        }
         if !agree {
             return self.apart(rows, operation, ((value, &row), (array, &of)), sharding, into);
         }
@@ -226,31 +237,9 @@ impl<'m> Loader<'m> {
             };
             return Ok(Binding::Array(id, row));
         }
-        let past = || Error::bad(format!("{} gives a result past 2^63 bytes", operation.name));
-        let grown =
-            row.dims.iter().zip(&sharding.shards).map(|(dim, shards)| dim.checked_mul(*shards));
-        let whole = Shape::new(row.dtype, grown.collect::<Option<Vec<_>>>().ok_or_else(past)?);
-        let bytes = whole.dims.iter().try_fold(whole.dtype.host_bytes(), |all, &dim| {
-            all.checked_mul(dim.max(1)).filter(|&all| isize::try_from(all).is_ok())
-        });
-        bytes.ok_or_else(past)?;
+        let whole = joined_shape(operation, &row, sharding)?;
         let array = self.array_for(rows, value, &owners, into)?;
-        // The array has an axis for each axis that is split, and then the row's.
-        let split: Vec<usize> = (0..row.rank()).filter(|&axis| sharding.shards[axis] > 1).collect();
-        let mut dims: Vec<usize> = split.iter().map(|&axis| sharding.shards[axis]).collect();
-        dims.extend(&row.dims);
-        let parts = Shape::new(row.dtype, dims);
-        let strides = parts.strides();
-        let (mut dims, mut by) = (Vec::new(), Vec::new());
-        for axis in 0..row.rank() {
-            if let Some(at) = split.iter().position(|&one| one == axis) {
-                dims.push(sharding.shards[axis]);
-                by.push(strides[at]);
-            }
-            dims.push(row.dims[axis]);
-            by.push(strides[split.len() + axis]);
-        }
-        let result = Shape::new(row.dtype, dims);
+        let (parts, result, by) = interleaved(&row, sharding, 1);
         let id = self.moved(operation, (array, &parts), by, &result, into)?;
         Ok(Binding::Array(id, whole))
     }

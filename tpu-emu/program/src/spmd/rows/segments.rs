@@ -17,6 +17,8 @@ use tpu_stablehlo::ir::LocationId;
 pub(super) struct Segment {
     number: usize,
     class: ClassId,
+    /// Whether the runs are devices, which are told apart.
+    own: bool,
     nodes: Vec<Node>,
 }
 
@@ -43,12 +45,14 @@ impl<'m> Loader<'m> {
     }
 
     fn place(&mut self, rows: &mut Rows, node: Node, into: &mut Subgraph) -> Result<()> {
-        if node.effect {
-            return Err(Error::Unimplemented(format!("{} on several devices", node.name)));
-        }
         let read = node.reads();
-        let class =
-            read.iter().fold(ClassId::ALIKE, |all, &one| rows.maps.joined(all, rows.class(one)));
+        let own = node.effect || node.work.is_own();
+        let class = match own {
+            true => rows.maps.by(rows.apart.iter()),
+            false => {
+                read.iter().fold(ClassId::ALIKE, |all, &one| rows.maps.joined(all, rows.class(one)))
+            }
+        };
         if class == ClassId::ALIKE {
             let cheap =
                 matches!(node.work, NodeKind::Access(_) | NodeKind::Iota(_) | NodeKind::Splat(_));
@@ -61,10 +65,11 @@ impl<'m> Loader<'m> {
             return Ok(());
         }
         rows.runs = rows.runs.max(rows.maps.get(class).firsts.len());
-        if self.fold_node(rows, &node, class, into)? {
+        if !own && self.fold_node(rows, &node, class, into)? {
             return Ok(());
         }
-        let open = rows.block.segments.iter().find(|segment| segment.class == class);
+        // What somebody hears of is done by all devices before any does what comes next.
+        let open = rows.block.segments.iter().find(|segment| segment.class == class && !own);
         let number = open.map_or(rows.segments, |segment| segment.number);
         for value in read {
             if let Some(RowValue { place: RowPlace::Open(other), .. }) = rows.values.get(&value)
@@ -81,10 +86,10 @@ impl<'m> Loader<'m> {
             Some(segment) => segment.nodes.push(node),
             None => {
                 rows.segments += 1;
-                rows.block.segments.push(Segment { number, class, nodes: vec![node] });
+                rows.block.segments.push(Segment { number, class, own, nodes: vec![node] });
             }
         }
-        Ok(())
+        if own { self.close(rows, number, into) } else { Ok(()) }
     }
 
     /// Ends all segments of the block that is being read.
@@ -100,7 +105,7 @@ impl<'m> Loader<'m> {
     fn close(&mut self, rows: &mut Rows, number: usize, into: &mut Subgraph) -> Result<()> {
         let place = rows.block.segments.iter().position(|segment| segment.number == number);
         let Some(place) = place else { return Ok(()) };
-        let Segment { class, mut nodes, .. } = rows.block.segments.remove(place);
+        let Segment { class, own: told_apart, mut nodes, .. } = rows.block.segments.remove(place);
         let made: Vec<ValueId> = nodes.iter().flat_map(|node| node.results.clone()).collect();
         let own: HashSet<ValueId> = made.iter().copied().collect();
         let read: Vec<ValueId> = nodes.iter().flat_map(Node::reads).collect();
@@ -110,7 +115,9 @@ impl<'m> Loader<'m> {
         let whole: Vec<ValueId> = others.flat_map(Node::reads).collect();
         let firsts = Arc::clone(&rows.maps.get(class).firsts);
         let runs = firsts.len();
-        let mut each = EachRow { body: Subgraph::default(), runs, rows: Vec::new() };
+        let devices = firsts.iter().filter(|_| told_apart).map(|&first| rows.group.ids[first]);
+        let devices = devices.collect();
+        let mut each = EachRow { body: Subgraph::default(), runs, rows: Vec::new(), devices };
         let mut operands = Vec::new();
         let mut renamed: HashMap<ValueId, ValueId> = HashMap::new();
         for value in read {
@@ -145,6 +152,7 @@ impl<'m> Loader<'m> {
             rows.values.insert(value, RowValue { class, place: RowPlace::Rows(array, None) });
         }
         each.body.results = made;
+        let effect = each.body.nodes.iter().any(|node| node.effect);
         into.nodes.push(Node {
             work: NodeKind::Each(Box::new(each)),
             operands,
@@ -152,7 +160,7 @@ impl<'m> Loader<'m> {
             results,
             name: Arc::clone(&rows.name),
             location,
-            effect: false,
+            effect,
         });
         Ok(())
     }
@@ -357,7 +365,12 @@ impl<'m> Loader<'m> {
             body.results.push(value);
         }
         into.nodes.push(Node {
-            work: NodeKind::Each(Box::new(EachRow { body, runs: table.len(), rows: tables })),
+            work: NodeKind::Each(Box::new(EachRow {
+                body,
+                runs: table.len(),
+                rows: tables,
+                devices: Arc::default(),
+            })),
             operands,
             shapes: Vec::new(),
             results: vec![made],
