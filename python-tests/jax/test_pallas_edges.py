@@ -211,3 +211,17 @@ def test_a_grid_without_points_leaves_numbers_that_show() -> None:
         out_shape=jax.ShapeDtypeStruct((16, 128), jnp.float32),
     )
     assert np.isnan(np.asarray(jax.jit(made)(jnp.zeros((16, 128))))).all()
+
+
+@pytest.mark.skipif(JAXLIB < (0, 10), reason="JAX spelled powers of two as exponentials before")
+@pytest.mark.parametrize(("dtype", "bound"), [(jnp.float32, 2**-23), (jnp.bfloat16, 2**-8)])
+def test_powers_of_two_are_rounded_once(dtype: Any, bound: float) -> None:
+    def kernel(x_ref: Any, o_ref: Any) -> None:
+        o_ref[...] = jnp.exp2(x_ref[...])
+
+    x = jnp.linspace(-12, 12, 8 * 128).astype(dtype).reshape(8, 128)
+    made = pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, dtype))(x)
+    wanted = 2.0 ** np.asarray(x, np.float64)
+    assert np.abs(np.asarray(made, np.float64) / wanted - 1).max() <= bound
+    # Outside of kernels, jnp.exp2 is the exponential of a product, which is rounded as well.
+    np.testing.assert_array_equal(made, jnp.power(2, x))
