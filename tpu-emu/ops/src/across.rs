@@ -111,14 +111,8 @@ mod tests {
 
     fn run(kernel: &dyn Kernel, operands: &[&[u8]], bytes: usize) -> Result<Vec<u8>> {
         let (mut scratch, mut result) = (vec![0; kernel.scratch()], vec![0; bytes]);
-        let mut cx = Cx {
-            scratch: &mut scratch,
-            seed: &mut 0,
-            transfers: &[],
-            others: None,
-            cores: None,
-            device: None,
-        };
+        let mut seed = 0;
+        let mut cx = Cx::alone(&mut scratch, &mut seed);
         kernel.run(&mut cx, operands, &mut [&mut result])?;
         Ok(result)
     }

@@ -32,12 +32,17 @@ pub struct Cx<'a> {
 }
 
 impl<'a> Cx<'a> {
-    /// Who serves a channel of a device of the launch.
+    /// What a kernel may use that belongs to no launch.
+    pub fn alone(scratch: &'a mut [u8], seed: &'a mut u64) -> Self {
+        Self { scratch, seed, transfers: &[], others: None, cores: None, device: None }
+    }
+
+    /// Who serves a channel of a kernel, whose device is `own` where the run does not say one.
     ///
     /// # Errors
     /// `WrongState` where nobody does.
-    pub fn client(&self, device: usize, channel: Channel) -> Result<&'a dyn HostTransfers> {
-        self.transfers.get(device).map(|client| &**client).ok_or_else(|| {
+    pub fn client(&self, own: usize, channel: Channel) -> Result<&'a dyn HostTransfers> {
+        self.transfers.get(self.device.unwrap_or(own)).map(|client| &**client).ok_or_else(|| {
             let (verb, id) = (channel.direction.verb(), channel.id);
             Error::WrongState(format!("nobody serves the {verb} of channel {id}"))
         })

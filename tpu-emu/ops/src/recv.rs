@@ -41,7 +41,7 @@ struct Recv {
 
 impl Kernel for Recv {
     fn run(&self, cx: &mut Cx<'_>, _: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let client = cx.client(cx.device.unwrap_or(self.partition), self.channel)?;
+        let client = cx.client(self.partition, self.channel)?;
         let array = &mut *results[0];
         crate::host_transfer::call(|| client.recv(self.channel.id, array))?;
         settle(self.dtype, array);

@@ -33,7 +33,7 @@ struct Send {
 
 impl Kernel for Send {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], _: &mut [&mut [u8]]) -> Result<()> {
-        let client = cx.client(cx.device.unwrap_or(self.partition), self.channel)?;
+        let client = cx.client(self.partition, self.channel)?;
         crate::host_transfer::call(|| client.send(self.channel.id, operands[0]))
     }
 

@@ -334,9 +334,8 @@ impl Launch {
             }
         }
         let frame = Frame::new(memories);
-        let (launch, locations, watch) = (Some(self as &dyn LaunchServices), None, None);
-        let device = plan.serves_several(number).then_some(place);
-        let run = Interpreter { frame: &frame, locations, seed: 0, launch, watch, device };
+        let (launch, device) = (Some(self as &dyn LaunchServices), Some(place));
+        let run = Interpreter { launch, device, ..Interpreter::alone(&frame) };
         let _mode = executable.numerics.subnormals().enter();
         if let Some(open) = self.dispatch(&run, &step, kernel, stage)? {
             open.finish()?;

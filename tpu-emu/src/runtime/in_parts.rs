@@ -71,13 +71,12 @@ impl Job {
                 let on = (vec![self.devices[first]], self.number);
                 Launch::new(&self.machine, on, self.origin, &executable.name, None, 0)
             });
+            let frame = Frame::new(memories);
             let mut run = Interpreter {
-                frame: &Frame::new(memories),
                 locations: Some(&executable.module.locations),
-                seed: 0,
                 launch: launch.as_ref().map(|launch| launch as &dyn LaunchServices),
                 watch: watch.as_ref().map(|watch| watch as &dyn StepWatch),
-                device: None,
+                ..Interpreter::alone(&frame)
             };
             if run.until_open(&own.plan, 0)?.is_some() {
                 return Err(Error::WrongState(format!("{} calls somebody", executable.name)));

@@ -109,12 +109,11 @@ impl Ready {
         let locations = Some(&self.executable.module.locations);
         let seed = self.seed.load(Ordering::Relaxed);
         Interpreter {
-            frame: &self.frame,
             locations,
             seed,
             launch: self.launch.as_ref().map(|launch| launch as &dyn LaunchServices),
             watch: self.watch.as_deref().map(|watch| watch as &dyn StepWatch),
-            device: None,
+            ..Interpreter::alone(&self.frame)
         }
     }
 

@@ -264,8 +264,8 @@ pub(crate) fn execute(
     });
     let mut scratch = scratch(kernel.scratch());
     let mut outputs: Vec<&mut [u8]> = results.iter_mut().map(TestValue::bytes_mut).collect();
-    let (seed, scratch) = (&mut 42, scratch.bytes_mut());
-    let mut cx = Cx { scratch, seed, transfers: &[], others: None, cores: None, device: None };
+    let mut seed = 42;
+    let mut cx = Cx::alone(scratch.bytes_mut(), &mut seed);
     kernel.run(&mut cx, &inputs, &mut outputs)?;
     // What it says that it moves is what it does.
     moved.into_iter().for_each(|moved| assert_eq!(results[0].bytes(), moved));

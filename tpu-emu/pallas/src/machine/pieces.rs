@@ -145,14 +145,7 @@ impl Machine<'_> {
             after.push((memory, then));
         }
         let frame = Frame::new(memories);
-        let mut interpreter = Interpreter {
-            frame: &frame,
-            locations: None,
-            seed: 0,
-            launch: None,
-            watch: None,
-            device: None,
-        };
+        let mut interpreter = Interpreter::alone(&frame);
         interpreter.until_open(&piece.plan, 0).map_err(|error| {
             let place = run.inputs.first().map(|(_, place)| *place);
             let place = place.or_else(|| run.outputs.first().map(|(_, place)| *place));
@@ -214,14 +207,7 @@ pub(crate) fn run_alone(piece: &Piece, inputs: &[Place], outputs: &[Place]) -> R
     memories.extend_from_slice(inputs);
     memories.extend_from_slice(outputs);
     let frame = Frame::new(memories);
-    let mut interpreter = Interpreter {
-        frame: &frame,
-        locations: None,
-        seed: 0,
-        launch: None,
-        watch: None,
-        device: None,
-    };
+    let mut interpreter = Interpreter::alone(&frame);
     let ran = interpreter.until_open(&piece.plan, 0);
     ran.map(|_| ()).map_err(|error| error.to_string())
 }

@@ -167,16 +167,7 @@ pub(crate) fn run(
     }
     memories.extend(outputs);
     let frame = Frame::new(memories);
-    Interpreter {
-        frame: &frame,
-        locations: None,
-        seed: 0,
-        launch: None,
-        watch: None,
-        device: None,
-    }
-    .plan(plan)
-    .unwrap();
+    Interpreter::alone(&frame).plan(plan).unwrap();
     let slots =
         (plan.results()..).zip(results).map(|(base, &bytes)| Slot { base, offset: 0, bytes });
     slots.map(|slot| frame.bytes(slot).to_vec()).collect()

@@ -64,15 +64,7 @@ impl RegionCode for PlannedRegion {
                 let width = argument.bytes;
                 frame.write(argument, 0, &input[at * width..(at + 1) * width]);
             }
-            Interpreter {
-                frame: &frame,
-                locations: None,
-                seed: 0,
-                launch: None,
-                watch: None,
-                device: None,
-            }
-            .plan(&self.plan)?;
+            Interpreter::alone(&frame).plan(&self.plan)?;
             for (&result, output) in results.iter().zip(outputs.iter_mut()) {
                 let width = result.bytes;
                 output[at * width..(at + 1) * width].copy_from_slice(frame.bytes(result));

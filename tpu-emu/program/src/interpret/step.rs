@@ -48,6 +48,13 @@ pub trait StepWatch: Sync + std::fmt::Debug {
     fn ran(&self, number: usize, step: &Step, began: u64);
 }
 
+impl<'a> Interpreter<'a> {
+    /// A run that belongs to no launch, and of which nobody hears.
+    pub fn alone(frame: &'a Frame) -> Self {
+        Self { frame, locations: None, seed: 0, launch: None, watch: None, device: None }
+    }
+}
+
 impl Interpreter<'_> {
     /// Runs a program.
     ///

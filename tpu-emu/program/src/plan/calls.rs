@@ -15,11 +15,6 @@ pub struct CallAlone {
 }
 
 impl Plan {
-    /// Whether one step makes the custom call with this number on several devices.
-    pub fn serves_several(&self, number: usize) -> bool {
-        in_runs(&self.steps, number)
-    }
-
     /// The step of the custom call with this number.
     pub fn call(&self, number: usize) -> Option<&Step> {
         found(&self.steps, number)
@@ -32,13 +27,6 @@ fn found(steps: &[Step], number: usize) -> Option<&Step> {
             Some(step).filter(|step| step.call().is_some_and(|call| call.number() == number))
         }
         of => of.blocks().find_map(|steps| found(steps, number)),
-    })
-}
-
-fn in_runs(steps: &[Step], number: usize) -> bool {
-    steps.iter().any(|step| match &step.kind {
-        PlannedStep::Each(each) => found(&each.body, number).is_some(),
-        of => of.blocks().any(|steps| in_runs(steps, number)),
     })
 }
 

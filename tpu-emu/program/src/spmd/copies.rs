@@ -198,7 +198,7 @@ impl<'m> Loader<'m> {
         region(operation, 0).is_ok_and(|region| self.is_manual_inside(region, &mut seen))
     }
 
-    fn is_manual_inside(&self, region: &'m Region, seen: &mut HashSet<&'m str>) -> bool {
+    pub(super) fn is_manual_inside(&self, region: &'m Region, seen: &mut HashSet<&'m str>) -> bool {
         let mut inner = region.blocks.iter().flat_map(|block| &block.operations);
         inner.any(|inner| {
             let callee = callee(inner).filter(|callee| seen.insert(callee));

@@ -62,10 +62,11 @@ impl<'m> Loader<'m> {
                 false => Some(self.split_group(outer, (ins, outs), &all, false)?.0),
             };
             let ids = finer.as_ref().map_or(&group.ids, |finer| &finer.ids);
-            let apart = ids.iter().map(|&id| group.of[id].unwrap_or_default()).collect();
+            let apart = ids.iter().map(|&id| group.of[id].unwrap_or_default());
+            let apart: Vec<usize> = apart.collect();
             let group = Arc::new(finer.unwrap_or(group));
             let scope = &mut outer.scopes[0];
-            if self.manual_in_rows(scope, operation, (&group, apart), into) {
+            if self.manual_in_rows(scope, operation, (&group, &apart), into) {
                 return Ok(());
             }
         }

@@ -131,9 +131,9 @@ impl<'m> Loader<'m> {
         let group = Arc::clone(&rows.group);
         let number = |&id: &usize| u32::try_from(id).unwrap_or(u32::MAX).to_le_bytes();
         // Those that run as one are the first of them.
-        let class = rows.maps.by(rows.apart.iter());
-        let (of, firsts) = (rows.maps.get(class).of.clone(), rows.maps.get(class).firsts.clone());
-        let ids: Vec<usize> = firsts.iter().map(|&first| group.ids[first]).collect();
+        let map = rows.maps.get(rows.apart).clone();
+        let of = map.of;
+        let ids: Vec<usize> = map.firsts.iter().map(|&first| group.ids[first]).collect();
         let known: Arc<[u8]> = ids.iter().flat_map(number).collect();
         let array = Shape::new(DType::U32, [ids.len()]);
         let work = NodeKind::Constant(Arc::clone(&known));

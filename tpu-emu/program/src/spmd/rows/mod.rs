@@ -47,8 +47,8 @@ enum RowPlace {
 #[derive(Debug)]
 struct Rows {
     group: Arc<ManualGroup>,
-    /// A number for each participant: those with the same one run the code at hand as one.
-    apart: Arc<[usize]>,
+    /// Who runs the code at hand: participants of one class run it as one.
+    apart: ClassId,
     maps: ClassMaps,
     values: HashMap<ValueId, RowValue>,
     /// The rows of values that are known, one after the other.
@@ -77,9 +77,11 @@ struct OpenBlock {
 
 impl Rows {
     fn new(group: Arc<ManualGroup>, name: &str) -> Self {
+        let mut maps = ClassMaps::new(group.ids.len());
+        let apart = maps.by(0..group.ids.len());
         Self {
-            maps: ClassMaps::new(group.ids.len()),
-            apart: (0..group.ids.len()).collect(),
+            maps,
+            apart,
             group,
             values: HashMap::new(),
             known: HashMap::new(),

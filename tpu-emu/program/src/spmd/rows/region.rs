@@ -1,6 +1,7 @@
 //! Whole arrays become rows where code per device begins, and rows become whole arrays where it
 //! ends.
 use super::Rows;
+use super::classes::ClassId;
 use super::nested::{interleaved, joined_shape};
 use crate::graph::{Subgraph, ValueId};
 use crate::import::Loader;
@@ -13,6 +14,7 @@ use crate::spmd::manual::shardings;
 use crate::spmd::participants::ManualGroup;
 use crate::spmd::replicas::of_parameters;
 use crate::spmd::rows::segments::in_rows;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
@@ -25,7 +27,7 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        (group, apart): (&Arc<ManualGroup>, Arc<[usize]>),
+        (group, apart): (&Arc<ManualGroup>, &[usize]),
         into: &mut Subgraph,
     ) -> bool {
         let fits = region(operation, 0).is_ok_and(|region| self.fits_rows(region));
@@ -55,7 +57,7 @@ impl<'m> Loader<'m> {
         entry: &'m Function,
         main: &mut Subgraph,
     ) -> Option<Vec<Shape>> {
-        if !self.fits_rows(&entry.body) || self.has_code_per_device(&entry.body) {
+        if !self.fits_rows(&entry.body) || self.is_manual_inside(&entry.body, &mut HashSet::new()) {
             return None;
         }
         let mark = self.mark();
@@ -107,35 +109,14 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        (group, apart): (&Arc<ManualGroup>, Arc<[usize]>),
+        (group, apart): (&Arc<ManualGroup>, &[usize]),
         into: &mut Subgraph,
     ) -> Result<()> {
-        let axes = operation.attributes.manual_axes();
-        let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
-        let ins = shardings(operation, "in_shardings", operation.operands.len())?;
-        let outs = shardings(operation, "out_shardings", operation.results.len())?;
         let source = one_block(region(operation, 0)?, &operation.name)?;
-        if source.arguments.len() != operation.operands.len() {
-            return Err(Error::bad("operands and parameters"));
-        }
-        let count = self.devices.count;
         let mut rows = Rows::new(Arc::clone(group), &operation.name);
-        rows.apart = apart;
+        rows.apart = rows.maps.by(apart.iter());
         self.own_number = Some(self.device_numbers(&mut rows, operation, into)?);
-        for ((&operand, &parameter), stated) in
-            operation.operands.iter().zip(&source.arguments).zip(ins)
-        {
-            let (value, shape) = scope.binding(operand)?.array()?;
-            let shape = shape.clone();
-            let binding = if matches!(scope.type_of(operand)?, Type::Token) {
-                Binding::Array(value, shape)
-            } else {
-                let sharding = Sharding::of(stated, self.module, (shape.rank(), count), &counts)?;
-                self.split_in_rows(&mut rows, operation, (value, &shape), &sharding, into)?
-            };
-            binding.check(scope.type_of(parameter)?)?;
-            scope.bind(parameter, binding)?;
-        }
+        self.parts_for(&mut rows, scope, operation, into)?;
         let given = operation.operands.iter().filter_map(|&one| scope.binding(one).ok());
         let given: Vec<ValueId> =
             given.filter_map(|one| one.array().ok()).map(|(value, _)| value).collect();
@@ -145,10 +126,60 @@ impl<'m> Loader<'m> {
         self.hide_masks(shown);
         let results = results?;
         self.close_all(&mut rows, into)?;
-        if results.len() != outs.len() {
+        self.wholes_of(&mut rows, scope, (operation, ClassId::ALIKE), &results, into)
+    }
+
+    /// Binds the parameters of code per device to the parts of its operands.
+    pub(super) fn parts_for(
+        &mut self,
+        rows: &mut Rows,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        into: &mut Subgraph,
+    ) -> Result<()> {
+        let axes = operation.attributes.manual_axes();
+        let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
+        let ins = shardings(operation, "in_shardings", operation.operands.len())?;
+        let source = one_block(region(operation, 0)?, &operation.name)?;
+        if source.arguments.len() != operation.operands.len() {
+            return Err(Error::bad("operands and parameters"));
+        }
+        let count = self.devices.count;
+        for ((&operand, &parameter), stated) in
+            operation.operands.iter().zip(&source.arguments).zip(ins)
+        {
+            let (value, shape) = scope.binding(operand)?.array()?;
+            let shape = shape.clone();
+            let binding = if matches!(scope.type_of(operand)?, Type::Token) {
+                Binding::Array(value, shape)
+            } else {
+                let sharding = Sharding::of(stated, self.module, (shape.rank(), count), &counts)?;
+                self.split_in_rows(rows, operation, (value, &shape), &sharding, into)?
+            };
+            binding.check(scope.type_of(parameter)?)?;
+            scope.bind(parameter, binding)?;
+        }
+        Ok(())
+    }
+
+    /// Binds the results of code per device to the wholes of what it made, for each class of the
+    /// participants that the code around it tells apart.
+    pub(super) fn wholes_of(
+        &mut self,
+        rows: &mut Rows,
+        scope: &mut Scope<'m>,
+        (operation, around): (&'m Operation, ClassId),
+        made: &[Binding],
+        into: &mut Subgraph,
+    ) -> Result<()> {
+        let axes = operation.attributes.manual_axes();
+        let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
+        let outs = shardings(operation, "out_shardings", operation.results.len())?;
+        if made.len() != outs.len() {
             return Err(Error::bad("results and values"));
         }
-        for ((made, stated), &result) in results.iter().zip(outs).zip(&operation.results) {
+        let count = self.devices.count;
+        for ((made, stated), &result) in made.iter().zip(outs).zip(&operation.results) {
             let (value, shape) = made.array()?;
             let given = (value, shape.clone());
             let sharding = if matches!(scope.type_of(result)?, Type::Token) {
@@ -156,7 +187,7 @@ impl<'m> Loader<'m> {
             } else {
                 Sharding::of(stated, self.module, (shape.rank(), count), &counts)?
             };
-            let whole = self.joined_rows(&mut rows, operation, given, &sharding, into)?;
+            let whole = self.joined_rows(rows, (operation, around), given, &sharding, into)?;
             whole.check(scope.type_of(result)?)?;
             scope.bind(result, whole)?;
         }
@@ -200,11 +231,11 @@ impl<'m> Loader<'m> {
         Ok(Binding::Array(id, row))
     }
 
-    /// The whole from rows that are shards of it.
+    /// The wholes from rows that are shards of them, one for each class of the code around.
     fn joined_rows(
         &mut self,
         rows: &mut Rows,
-        operation: &'m Operation,
+        (operation, around): (&'m Operation, ClassId),
         (value, row): (ValueId, Shape),
         sharding: &Sharding,
         into: &mut Subgraph,
@@ -213,34 +244,46 @@ impl<'m> Loader<'m> {
             return Err(Error::Unimplemented("partial sums as rows".to_owned()));
         }
         let (array, of) = self.array_of(rows, value, into)?;
+        let around = rows.maps.get(around).clone();
         let parts: usize = sharding.shards.iter().product();
-        let mut owner = vec![None; parts];
+        let mut owners = vec![vec![None; parts]; around.firsts.len()];
         let mut agree = true;
-        for (device, participant) in rows.group.of.iter().enumerate() {
-            let Some(participant) = *participant else { continue };
-            let owner = owner[sharding.part(device)].get_or_insert(participant);
+        for (participant, (&class, &device)) in around.of.iter().zip(&rows.group.ids).enumerate() {
+            let owner = owners[class][sharding.part(device)].get_or_insert(participant);
             agree &= of[*owner] == of[participant];
         }
-        if !agree && rows.apart.iter().copied().ne(0..rows.participants()) {
-            let what = "devices with other copies of one array";
-            return Err(Error::Unimplemented(what.to_owned()));
-        }
         if !agree {
+            // Only devices that all run code of their own can go on with their own copies.
+            if rows.maps.get(rows.apart).firsts.len() < rows.participants() {
+                let what = "devices with other copies of one array";
+                return Err(Error::Unimplemented(what.to_owned()));
+            }
             return self.apart(rows, operation, ((value, &row), (array, &of)), sharding, into);
         }
-        let holes = || Error::bad(format!("{} gives a result with holes", operation.name));
-        let owners = owner.into_iter().collect::<Option<Vec<usize>>>().ok_or_else(holes)?;
-        if sharding.is_replicated() {
-            let id = match rows.values.contains_key(&value) {
-                true => self.row_of(rows, (array, of[owners[0]]), &row, into)?,
-                false => value,
-            };
+        // Classes whose parts are the same have the same whole.
+        let (mut taken, mut number_of) = (Vec::new(), Vec::new());
+        let mut known: HashMap<Vec<usize>, usize> = HashMap::new();
+        for owners in owners {
+            let holes = || Error::bad(format!("{} gives a result with holes", operation.name));
+            let owners = owners.into_iter().collect::<Option<Vec<usize>>>().ok_or_else(holes)?;
+            let next = known.len();
+            let key = owners.iter().map(|&owner| of[owner]).collect();
+            let number = *known.entry(key).or_insert(next);
+            if number == next {
+                taken.extend(owners);
+            }
+            number_of.push(number);
+        }
+        if parts == 1 {
+            let id = self.rows_in(rows, array, (&row, &of), into)?;
             return Ok(Binding::Array(id, row));
         }
         let whole = joined_shape(operation, &row, sharding)?;
-        let array = self.array_for(rows, value, &owners, into)?;
-        let (parts, result, by) = interleaved(&row, sharding, 1);
-        let id = self.moved(operation, (array, &parts), by, &result, into)?;
+        let array = self.array_for(rows, value, &taken, into)?;
+        let (parts, result, by) = interleaved(&row, sharding, known.len());
+        let array = self.moved(operation, (array, &parts), by, &result, into)?;
+        let of: Vec<usize> = around.of.iter().map(|&class| number_of[class]).collect();
+        let id = self.rows_in(rows, array, (&whole, &of), into)?;
         Ok(Binding::Array(id, whole))
     }
 

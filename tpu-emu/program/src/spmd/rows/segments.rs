@@ -48,7 +48,7 @@ impl<'m> Loader<'m> {
         let read = node.reads();
         let own = node.effect || node.work.is_own();
         let class = match own {
-            true => rows.maps.by(rows.apart.iter()),
+            true => rows.apart,
             false => {
                 read.iter().fold(ClassId::ALIKE, |all, &one| rows.maps.joined(all, rows.class(one)))
             }
