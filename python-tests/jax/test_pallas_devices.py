@@ -15,7 +15,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 from test_pallas import HBM, VMEM, normal, same
 
-from emulator import output
+from emulator import JAXLIB, output
 
 COUNT = 8
 SPEC = jax.sharding.PartitionSpec("x")
@@ -210,3 +210,45 @@ def test_256_devices_run_one_kernel():
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     environment = {"TPU_EMU_TOPOLOGY": "v5e:16x16", "PYTHONPATH": path}
     assert output(MANY, environment) == "256\n"
+
+
+CORES = """
+    import functools
+    import jax, jax.numpy as jnp, numpy as np
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import tpu as pltpu
+
+    vmem = pltpu.VMEM((8, 128), jnp.int32)
+
+    @jax.jit
+    @functools.partial(
+        pl.kernel,
+        out_type=jax.ShapeDtypeStruct((2, 8, 128), jnp.int32),
+        mesh=pltpu.create_tensorcore_mesh("core"),
+        scratch_types=[vmem, vmem, pltpu.SemaphoreType.REGULAR, *[pltpu.SemaphoreType.DMA] * 2],
+    )
+    def swapped(x_ref, o_ref, mine, theirs, ready, sent, received):
+        core = jax.lax.axis_index("core")
+        pltpu.sync_copy(x_ref.at[core], mine)
+        mine[...] = mine[...] + core
+        pl.semaphore_signal(ready, 1, device_id={"core": 1 - core})
+        pl.semaphore_wait(ready, 1)
+        copy = pltpu.make_async_remote_copy(
+            mine, theirs, sent, received, device_id={"core": 1 - core}
+        )
+        copy.start()
+        copy.wait()
+        pltpu.sync_copy(theirs, o_ref.at[core])
+
+    x = np.arange(2 * 8 * 128, dtype=np.int32).reshape(2, 8, 128)
+    made = np.asarray(swapped(x))
+    assert (made == (x + np.arange(2)[:, None, None])[::-1]).all()
+    print(jax.devices()[0].num_cores)
+"""
+
+
+@pytest.mark.skipif(JAXLIB < (0, 10), reason="kernels had other parameters")
+@pytest.mark.parametrize("checks", ["bounds", "uninit,races"])
+def test_cores_of_a_device_copy_to_each_other(checks):
+    environment = {"TPU_EMU_TOPOLOGY": "v5p:2x2x1", "TPU_EMU_PALLAS_CHECK": checks}
+    assert output(CORES, environment) == "2\n"

@@ -16,6 +16,8 @@ use tpu_mosaic::{Config, Module};
 
 /// Bytes of a tile: what the compiler's own scratch has at least.
 const TILE_BYTES: u64 = 8 * 128 * 4;
+/// TensorCores that a device has at most.
+const MAX_TENSOR_CORES: i64 = 2;
 
 /// What a kernel is called with.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +67,7 @@ pub(crate) fn lower(
         operations: 0,
         place: LocationId::UNKNOWN,
         core: CoreType::TensorCore,
+        names_cores: false,
         internal_scratch: config.internal_scratch_bytes,
     };
     if let Some(asked) = config.internal_scratch_bytes.filter(|&asked| asked < TILE_BYTES) {
@@ -109,6 +112,7 @@ impl<'m> Lowering<'m> {
     ) -> Refused<()> {
         self.place = function.location;
         self.core = kernel.core;
+        self.names_cores = false;
         let bounds = kernel.grid.clone().unwrap_or_default();
         let mut dynamic = 0;
         let mut grid = Vec::new();
@@ -216,7 +220,7 @@ impl<'m> Lowering<'m> {
         self.program.entries.push(Entry {
             start,
             core: kernel.core,
-            cores: cores(kernel),
+            cores: cores(kernel, self.names_cores),
             grid,
             independent: independent(kernel),
             indices: registers,
@@ -336,14 +340,18 @@ fn reads_memory(of: &Function, code: &Block) -> bool {
     })
 }
 
-/// The dimensions of a kernel's grid that are cores.
-fn cores(kernel: &Kernel) -> Cores {
-    let dimension = |wanted| {
-        let semantics = kernel.semantics.as_deref().unwrap_or(&[]);
-        semantics.iter().position(|of| *of == wanted)
-    };
+/// The dimensions of a kernel's grid that are cores. That of a mesh of TensorCores is said to be
+/// independent only: its points are cores where the code names them.
+fn cores(kernel: &Kernel, names_cores: bool) -> Cores {
+    let semantics = kernel.semantics.as_deref().unwrap_or(&[]);
+    let dimension = |wanted| semantics.iter().position(|of| *of == wanted);
+    let extent = kernel.grid.as_ref().and_then(|grid| grid.first());
+    let mesh = names_cores
+        && kernel.core == CoreType::TensorCore
+        && semantics.first() == Some(&DimensionSemantics::Parallel)
+        && extent.is_some_and(|extent| (1..=MAX_TENSOR_CORES).contains(extent));
     Cores {
-        core: dimension(DimensionSemantics::CoreParallel),
+        core: dimension(DimensionSemantics::CoreParallel).or(mesh.then_some(0)),
         subcore: dimension(DimensionSemantics::SubcoreParallel),
     }
 }

@@ -70,6 +70,8 @@ pub(crate) struct Lowering<'m> {
     place: LocationId,
     /// Where its code runs.
     core: CoreType,
+    /// Whether the code names a TensorCore that something is meant for.
+    names_cores: bool,
     /// Scratch that the configuration of the call asks for.
     internal_scratch: Option<u64>,
 }

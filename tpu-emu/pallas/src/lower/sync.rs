@@ -4,7 +4,7 @@ use super::memory::{cell, space};
 use super::values::{Home, Reference, Val, extents, shape};
 use super::{Lowering, name, shared};
 use crate::form::{Int, Log, Logged, Peer, Step, Sync, ViewId};
-use tpu_mosaic::ir::{Attribute, Op, Operation, Type, Value};
+use tpu_mosaic::ir::{Attribute, CoreType, Op, Operation, Type, Value};
 
 impl<'m> Lowering<'m> {
     /// An operation with an effect; whether it is one.
@@ -116,6 +116,7 @@ impl<'m> Lowering<'m> {
         };
         let (device, core, subcore) = (one("device_id")?, one("core_id")?, one("subcore_id")?);
         let kind = of.and_then(|of| of.memref.space).and_then(|space| space.core);
+        self.names_cores |= core.is_some() && kind.unwrap_or(self.core) == CoreType::TensorCore;
         Ok(Peer { device, core, subcore, kind })
     }
 

@@ -132,7 +132,7 @@ impl Machine<'_> {
                 }
             }
             Sync::Barrier { to } => {
-                let buffer = self.barrier(instance.device);
+                let buffer = self.barrier(instance.who);
                 let dtype = Cell::Semaphore(false).dtype();
                 instance.set_view(*to, View::whole(buffer, dtype, &[]));
             }

@@ -73,9 +73,15 @@ impl Owners {
 }
 
 impl Machine<'_> {
-    /// The barrier semaphore of a device.
-    pub(super) fn barrier(&mut self, device: usize) -> BufferId {
-        let first = self.roster.all().iter().position(|who| who.device == device).unwrap_or(0);
+    /// The barrier semaphore of a device, of which each TensorCore has its own.
+    pub(super) fn barrier(&mut self, of: Who) -> BufferId {
+        let entries = &self.program.entries;
+        let own = |who: &Who| match entries[of.entry].core {
+            CoreType::TensorCore => (who.entry, who.core) == (of.entry, of.core),
+            CoreType::ScalarSubcore | CoreType::VectorSubcore => true,
+        };
+        let is = |who: &Who| who.device == of.device && own(who);
+        let first = self.roster.all().iter().position(is).unwrap_or(0);
         match self.owners.by.get(&(first, Role::Barrier)) {
             Some(&buffer) => buffer,
             None => {
@@ -158,7 +164,7 @@ impl Machine<'_> {
         }
         let role = match self.owners.of(view.buffer) {
             Some((_, Role::Barrier)) => {
-                let buffer = self.barrier(device);
+                let buffer = self.barrier(who);
                 return Ok(Found::View(view.of(buffer)));
             }
             Some((_, role)) => role,
