@@ -1,5 +1,5 @@
 //! Arrays one after another along an axis.
-use super::{Cost, Cx, Entry, Kernel, Lowered, ShardingRule, Site, factors};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Relayout, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::block_copy::{BlockCopy, in_turn};
@@ -14,6 +14,7 @@ use tpu_kernels::movement::move_list::{Move, Moves};
 pub const OP: Entry = Entry {
     sharding: ShardingRule::Pieces,
     factors: factors::sliced,
+    relayout: Relayout::Joined,
     ..Entry::new("concatenate", infer, lower)
 };
 

@@ -188,6 +188,14 @@ pub enum Relayout {
     Ranked,
     /// Images of few features.
     Convolved,
+    /// The result of a reduction.
+    Reduced,
+    /// A piece of an array.
+    Cut,
+    /// Pieces that are put side by side.
+    Joined,
+    /// The operand that something is put around.
+    Padded,
 }
 
 /// What an operation has to do with the device that it runs on.

@@ -1,6 +1,6 @@
 //! Room around and between elements.
 use super::edges::Edges;
-use super::{Entry, Lowered, ShardingRule, Site, factors};
+use super::{Entry, Lowered, Relayout, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -14,6 +14,7 @@ use tpu_base::tensor::Shape;
 pub(super) const OP: Entry = Entry {
     sharding: ShardingRule::Pieces,
     factors: factors::padded,
+    relayout: Relayout::Padded,
     ..Entry::new("pad", infer, lower)
 };
 

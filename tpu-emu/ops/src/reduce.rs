@@ -1,7 +1,7 @@
 //! `reduce`: combines the elements along some axes.
 use super::body_reduce::BodyReduce;
 use super::reducer::inputs;
-use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, ShardingRule, Site, factors};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, Relayout, ShardingRule, Site, factors};
 use crate::tuning::MAX_REDUCE_ROW_PARTS;
 use std::marker::PhantomData;
 use tpu_base::error::Result;
@@ -22,6 +22,7 @@ use tpu_kernels::reduce::tuning::MIN_PICKED_ELEMENTS;
 pub const OP: Entry = Entry {
     sharding: ShardingRule::Reduced,
     factors: factors::reduced,
+    relayout: Relayout::Reduced,
     ..Entry::new("reduce", infer, lower)
 };
 

@@ -1,6 +1,6 @@
 //! A part of an array, with fixed bounds.
 use super::access::sliced;
-use super::{Entry, Lowered, ShardingRule, Site, factors};
+use super::{Entry, Lowered, Relayout, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
@@ -13,6 +13,7 @@ use tpu_kernels::movement::strided_view::Access;
 pub const OP: Entry = Entry {
     sharding: ShardingRule::Pieces,
     factors: factors::sliced,
+    relayout: Relayout::Cut,
     ..Entry::new("slice", infer, lower)
 };
 

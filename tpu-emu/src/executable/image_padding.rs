@@ -49,6 +49,7 @@ pub(super) fn of(images: &Images, rules: TileRules, plan: &Plan) -> Option<LaidA
     let (array, layout) = largest.image.as_ref()?;
     (bytes >= MIN_BYTES).then(|| LaidAnew {
         bytes: Bytes(bytes),
+        others: 0,
         place: Charged::Beside(position),
         dtype: array.dtype,
         dims: array.dims.clone(),

@@ -1,6 +1,7 @@
 //! What the blocks of a run are for, in words: made once, when the program is compiled.
 use super::BlockLabels;
 use super::laid_anew::{Charged, LaidAnew};
+use super::oom::with_others;
 use crate::origin::Labels;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -54,7 +55,8 @@ pub(super) fn labels(
                 Charged::Alone => "laid anew",
                 Charged::Beside(_) => "with what the chip stores for",
             };
-            format!("temporaries of {name}: {how} {dtype}[{dims}]{} {place}", of.layout)
+            let (layout, others) = (&of.layout, with_others(of.others));
+            format!("temporaries of {name}: {how} {dtype}[{dims}]{layout} {place}{others}")
         }
         (None, Some((shape, operation, location))) => {
             format!("temporaries of {name}: largest {shape} {}", place(operation, *location))

@@ -33,6 +33,15 @@ fn words(name: &str, memory: &MemoryAnalysis, limit: Bytes, planned_by: &str) ->
     )
 }
 
+/// That so many others lie beside an array.
+pub(super) fn with_others(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => ", and one more at the same time".to_owned(),
+        _ => format!(", and {others} more at the same time"),
+    }
+}
+
 /// The error for a program that needs more HBM than a device has by the plan of another compiler.
 pub(crate) fn too_large_for(name: &str, plan: &OtherPlan, limit: Bytes) -> Error {
     let mut message = words(name, &plan.memory, limit, &plan.compiler);
@@ -77,12 +86,13 @@ pub(super) fn too_large(
 ) -> Error {
     let name = module.name.as_deref().unwrap_or("module");
     let mut message = words(name, memory, limit, "tpu-emu");
-    if let Some(LaidAnew { bytes, place, dtype, dims, layout, name, location }) = laid_anew {
+    if let Some(LaidAnew { bytes, others, place, dtype, dims, layout, name, location }) = laid_anew
+    {
         let line = module.locations.line(*location).unwrap_or_else(|| "unknown".to_owned());
         let dims = dims.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         let _ = write!(
             message,
-            "\n{}:\n    {} {}[{dims}]{layout} {name} at {line}",
+            "\n{}:\n    {} {}[{dims}]{layout} {name} at {line}{}",
             match place {
                 Charged::Alone => {
                     "Laid anew by the chip, which takes more than all other temporaries"
@@ -90,7 +100,8 @@ pub(super) fn too_large(
                 Charged::Beside(_) => "Stored by the chip beside other temporaries, as for",
             },
             short(*bytes),
-            dtype.name()
+            dtype.name(),
+            with_others(*others)
         );
     }
     if let Some(again) = rematerialized(module, plan) {

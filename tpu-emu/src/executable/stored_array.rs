@@ -6,9 +6,9 @@ use tpu_program::import::element_type;
 use tpu_stablehlo::ir::{Function, Value};
 
 /// Lanes of a tile.
-const LANES: u64 = 128;
+pub(super) const LANES: u64 = 128;
 /// Sublanes of a tile of 32-bit elements.
-const SUBLANES: u64 = 8;
+pub(super) const SUBLANES: u64 = 8;
 /// What the memory of a core holds, of which a chip's temporaries have no part.
 pub(super) const CORE_BYTES: u64 = 128 << 20;
 
@@ -34,6 +34,12 @@ impl Array {
     /// The element as devices count it.
     pub(super) fn element(&self) -> DeviceElement {
         self.dtype.element()
+    }
+
+    /// The bytes of its elements, without padding.
+    pub(super) fn dense(&self) -> u64 {
+        let bits = u64::from(self.element().bits);
+        self.dims.iter().fold(bits, |all, &dim| all.saturating_mul(dim)).div_ceil(8)
     }
 
     /// The bytes with the axes in this order, the fastest first, and the layout.
@@ -87,15 +93,19 @@ impl Array {
     }
 
     /// What rows need of which slices are taken: nothing where they lie in rows already, or where
-    /// the memory of the core has room for them.
+    /// the memory of the core has room for them, and no padding where it has room without.
     pub(super) fn as_table(&self, rules: TileRules) -> u64 {
         let rows = self.in_padded_rows(rules).map_or(0, |(bytes, _)| bytes.0);
-        if rows > CORE_BYTES { rows } else { 0 }
+        match self.dense() {
+            _ if rows <= CORE_BYTES => 0,
+            dense if dense <= CORE_BYTES => dense,
+            _ => rows,
+        }
     }
 }
 
 /// More bytes beside a stored array.
-pub(super) fn with(stored: Option<(Bytes, Layout)>, more: u64) -> Option<(Bytes, Layout)> {
+fn with(stored: Option<(Bytes, Layout)>, more: u64) -> Option<(Bytes, Layout)> {
     stored.map(|(bytes, layout)| (Bytes(bytes.0.saturating_add(more)), layout))
 }
 

@@ -2,45 +2,55 @@
 //! were made in, padded to tiles.
 //!
 //! Elements are stored densely here and a view costs nothing, so the plan of a run has none of
-//! these. A chip has them, and a program that fits here and not there is the worse mistake. So the
-//! largest of them is charged where the plan's own temporaries are less, and nobody touches it.
+//! these. A chip has them, and a program that fits here and not there is the worse mistake. So what
+//! is there of them at one time is charged where the plan's own temporaries are less, and nobody
+//! touches it.
 //!
 //! | operation | what is stored |
 //! |---|---|
 //! | reshape that takes the fastest axis apart | both sides in rows of whole tiles, or one with a kept axis as the fastest, what is less |
-//! | gather | the rows, each padded to 128 elements, but where they are a result that needs no padding; the table likewise, where the core has no room for it |
-//! | scatter of rows | what is added and the array, likewise |
-//! | running sum and other windows that keep the extents | the operand once more, and twice below half of the core's memory and past all of it |
+//! | gather | the rows, each padded to 128 elements, but where they are a result that needs no padding; the table likewise, but unpadded where the core has room for it so, and not at all where it has room for it padded |
+//! | scatter of rows | what is added and the array, likewise; an array for which the core has room, padded, until it is read |
+//! | running sum and other windows that keep the extents | the operand once more, and twice below half of the core's memory, past all of it, and along the fastest axis of what fills it |
 //! | other windows | the operand in rows, if these are padded and it is not |
 //! | reversal | the operand, but where a parameter becomes a result at once |
-//! | sort | the operands once more; along the fastest axis of several twice, and three times if they have 16 bits |
+//! | sort | the first operand once more, and along the fastest axis of several rows twice; as 32 bits if it has 8, and three times if it has 16; sorted arrays that nobody reads, if the core has no room for them, and others until they are read |
+//! | reduction | the result, until it is read |
 //! | first elements of rows | the operand once more, and twice if it is one row |
 //! | convolution of few features | input and result with images or features as the fastest axis, what is less; one of them only, if the other has less than 8 features or more than 32 |
 //! | convolutions whose features do not fill lanes | the padding of all that is shaped like their images, beside it |
+//! | every second (or n-th) element along an axis of tiles | these, but where they are a result at once; the operand too, if an operation on elements makes it |
+//! | pieces joined where tiles end | the largest one that is cut of an array |
+//! | pieces of one array, of the same extents, joined elsewhere in several joins | these |
+//! | parts of rows of tiles, joined again | these in rows, padded |
+//! | arrays stacked along an axis of tiles | these |
+//! | joined or padded results whose default order is another than that of a parameter in them | the parameter |
 //! | operation on elements of arrays in several orders | each that is not in the order of the first one |
 //! | result whose fastest axis is another than that of what it is made of | the result in the order in which it is made |
 //!
-//! Source: what libtpu 0.0.51 says of some ninety programs of one or two operations on a v5e.
+//! Source: what libtpu 0.0.51 says of some two hundred programs of one or two operations on a v5e.
+mod body;
+mod pieces;
+mod search;
+mod stored;
+
 use super::free_layouts::{DimensionOrder, orders_and_turned};
 use super::image_padding::{self, Images};
-use super::stored_array::{Array, CORE_BYTES, reshaped, with};
+use super::stored_array::Array;
 use super::{Parameter, ResultInfo, stored_by_chip};
-use crate::hbm::layout::{Layout, TileRules};
+use crate::hbm::layout::TileRules;
 use crate::hbm::spec::ArraySpec;
-use std::ops::RangeInclusive;
+use body::WrittenOut;
+use search::RelayoutSearch;
 use std::sync::Arc;
 use tpu_base::tensor::DType;
 use tpu_base::units::{Bytes, to_usize};
-use tpu_ops::{LayoutRule, Operator, Relayout, Structural, TOP_K, callee, top_k};
 use tpu_program::plan::Plan;
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
+use tpu_stablehlo::ir::LocationId;
 
 /// What is less is in the memory of the core, and in the noise.
 pub(super) const MIN_BYTES: u64 = 1 << 20;
-
-/// Features of input and result of a convolution that stores both.
-const FEW_FEATURES: RangeInclusive<u64> = 8..=32;
 
 /// How what a chip lays anew stands to the temporaries of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +65,11 @@ pub(crate) enum Charged {
 /// A value that a chip lays anew, or the padding of several, or what only a chip stores.
 #[derive(Debug, Clone)]
 pub(crate) struct LaidAnew {
-    /// What it takes, padded; what is taken beside other temporaries, as by an array like this.
+    /// What it takes, padded, with the others that are there at the same time; what is taken beside
+    /// other temporaries, as by an array like this.
     pub(crate) bytes: Bytes,
+    /// How many others are there at the same time.
+    pub(crate) others: usize,
     /// How it stands to other temporaries.
     pub(crate) place: Charged,
     /// The type of an element.
@@ -82,7 +95,7 @@ impl LaidAnew {
     }
 }
 
-/// The largest value that a device lays anew, or what it takes beside a plan, if that is more.
+/// What a device lays anew at most at one time, or what it takes beside a plan, if that is more.
 pub(super) fn of(
     (module, plan): (&Module, &Plan),
     rules: TileRules,
@@ -98,230 +111,32 @@ pub(super) fn of(
     alone.into_iter().chain(beside).max_by_key(|of| of.charge(plan.arena))
 }
 
-/// The largest one where parameters and results lie in these orders.
+/// What is laid anew at most where parameters and results lie in these orders.
 fn largest(
     module: &Module,
     rules: TileRules,
     parameters: Vec<DimensionOrder>,
     results: &[DimensionOrder],
 ) -> (Option<LaidAnew>, Images) {
-    let mut found = RelayoutSearch { rules, largest: None, images: Images::new() };
+    let mut found = RelayoutSearch::new(rules);
     let Some(entry) = module.entry() else { return (None, found.images) };
-    let mut reached = vec![entry];
-    let mut at = 0;
-    while let Some(&function) = reached.get(at) {
-        found.region(function, &function.body, &mut |name| {
-            let called = module.function(name);
-            let new = called.filter(|of| !reached.iter().any(|known| std::ptr::eq(*known, *of)));
-            reached.extend(new);
-        });
-        at += 1;
-    }
+    let body = WrittenOut::of(module, entry);
+    found.program(&body);
     let (made, turned) = orders_and_turned(module, entry, parameters);
     for (function, operation, value, order) in turned {
         if let Some(array) = Array::of(function, value) {
-            found.note(operation, &array, array.in_order(rules, &order));
+            found.alone(operation, &array, array.in_order(rules, &order));
         }
     }
     found.results(entry, made, results);
     (found.largest.filter(|of| of.bytes.0 >= MIN_BYTES), found.images)
 }
 
-#[derive(Debug)]
-struct RelayoutSearch {
-    rules: TileRules,
-    largest: Option<LaidAnew>,
-    /// The images of convolutions.
-    images: Images,
-}
-
-impl RelayoutSearch {
-    fn region(&mut self, function: &Function, region: &Region, called: &mut dyn FnMut(&str)) {
-        for operation in region.blocks.iter().flat_map(|block| &block.operations) {
-            self.operation(function, operation, called);
-            for inner in &operation.regions {
-                self.region(function, inner, called);
-            }
-        }
-    }
-
-    fn operation(
-        &mut self,
-        function: &Function,
-        operation: &Operation,
-        called: &mut dyn FnMut(&str),
-    ) {
-        let entry = match Operator::of(operation) {
-            Operator::Structural(Structural::Composite) if top_k(operation).is_some() => &TOP_K,
-            Operator::Structural(Structural::Call | Structural::Composite) => {
-                return callee(operation).into_iter().for_each(called);
-            }
-            Operator::Row(entry) => entry,
-            _ => return,
-        };
-        let operand = |at: usize| Array::of(function, *operation.operands.get(at)?);
-        let returned = |value: &Value| {
-            let last = function.block().and_then(|block| block.operations.last());
-            last.is_some_and(|last| last.operands.contains(value))
-        };
-        let result = || Array::of(function, *operation.results.first()?);
-        let rules = self.rules;
-        match entry.relayout {
-            Relayout::Nothing => {}
-            Relayout::Reshaped => {
-                if let (Some(from), Some(to)) = (operand(0), result()) {
-                    let stored = reshaped(rules, &from, &to);
-                    self.note(operation, &to, stored);
-                }
-            }
-            Relayout::Gathered => {
-                if let (Some(table), Some(rows)) = (operand(0), result()) {
-                    let at_once = operation.results.iter().any(returned);
-                    let stored =
-                        if at_once { rows.in_padded_rows(rules) } else { rows.in_rows(rules) };
-                    self.note(operation, &rows, with(stored, table.as_table(rules)));
-                }
-            }
-            Relayout::Scattered => {
-                let (into, added) = (operand(0), operand(operation.operands.len() - 1));
-                if let (Some(into), Some(added)) = (into, added) {
-                    let stored = added.in_padded_rows(rules);
-                    self.note(operation, &added, with(stored, into.as_table(rules)));
-                }
-            }
-            Relayout::Windows => {
-                let (Some(from), Some(to)) = (operand(0), result()) else { return };
-                if from.dims != to.dims {
-                    return self.note(operation, &from, from.in_padded_rows(rules));
-                }
-                let stored = from.in_rows(rules);
-                let again = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
-                let once = (CORE_BYTES / 2..=CORE_BYTES).contains(&again);
-                self.note(operation, &from, with(stored, if once { 0 } else { again }));
-            }
-            Relayout::Reversed => {
-                let given = |value: &Value| {
-                    function.block().is_some_and(|block| block.arguments.contains(value))
-                };
-                let moved =
-                    operation.operands.iter().all(given) && operation.results.iter().all(returned);
-                if let (Some(from), false) = (operand(0), moved) {
-                    self.note(operation, &from, from.by_default(rules));
-                }
-            }
-            Relayout::Sorted => self.sorted(function, operation),
-            Relayout::Ranked => {
-                if let Some(from) = operand(0) {
-                    let stored = from.by_default(rules);
-                    let is_line = from.dims.iter().filter(|&&dim| dim > 1).count() < 2;
-                    let again = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
-                    self.note(operation, &from, with(stored, if is_line { again } else { 0 }));
-                }
-            }
-            Relayout::Convolved => self.convolved(operation, operand(0), result()),
-        }
-    }
-
-    /// What is sorted is sorted in a copy, and rows that lie side by side in two: elements of 16
-    /// bits as those of 32.
-    fn sorted(&mut self, function: &Function, operation: &Operation) {
-        let arrays: Vec<Array> =
-            operation.operands.iter().filter_map(|&value| Array::of(function, value)).collect();
-        let Some(first) = arrays.first() else { return };
-        let rank = first.dims.len();
-        let axis = operation.attributes.integer("dimension").unwrap_or(-1);
-        let last = i64::try_from(rank).is_ok_and(|rank| axis == -1 || axis + 1 == rank);
-        let rows = last && first.dims[..rank.saturating_sub(1)].iter().any(|&dim| dim > 1);
-        let mut all = 0_u64;
-        for array in &arrays {
-            let bytes = array.by_default(self.rules).map_or(0, |(bytes, _)| bytes.0);
-            let copies = match array.element().bits {
-                _ if !rows => 1,
-                16 => 3,
-                _ => 2,
-            };
-            all = all.saturating_add(bytes.saturating_mul(copies));
-        }
-        let stored = first.by_default(self.rules).map(|(_, layout)| (Bytes(all), layout));
-        self.note(operation, first, stored);
-    }
-
-    /// Images whose features do not fill the lanes of a tile.
-    fn convolved(&mut self, operation: &Operation, from: Option<Array>, to: Option<Array>) {
-        let axis = |name: &str| image_padding::axis(operation, name);
-        let rules = self.rules;
-        let images = &mut self.images;
-        let mut side = |array: Option<Array>, image: &str, feature: &str| {
-            let (array, axes) = (array?, [axis(image)?, axis(feature)?]);
-            images.entry(array.dims.clone()).or_insert(axes);
-            let stored = array.as_images(rules, axes)?;
-            let features = array.dims[axes[1]];
-            Some((array, stored, features))
-        };
-        let from = side(from, "input_batch_dimension", "input_feature_dimension");
-        let to = side(to, "output_batch_dimension", "output_feature_dimension");
-        match (from, to) {
-            (Some((from, stored, a)), Some((_, other, b)))
-                if [a, b].iter().all(|features| FEW_FEATURES.contains(features)) =>
-            {
-                self.note(operation, &from, with(Some(stored), other.0.0));
-            }
-            (from, to) => {
-                for (array, stored, _) in from.into_iter().chain(to) {
-                    self.note(operation, &array, Some(stored));
-                }
-            }
-        }
-    }
-
-    /// Results that are not made in the order in which they must lie. What only moves a parameter
-    /// goes there at once.
-    fn results(&mut self, entry: &Function, made: Vec<DimensionOrder>, wanted: &[DimensionOrder]) {
-        let Some((last, operations)) =
-            entry.block().and_then(|block| block.operations.split_last())
-        else {
-            return;
-        };
-        for ((&value, made), wanted) in last.operands.iter().zip(made).zip(wanted) {
-            let (Some(made), Some(wanted)) = (made, wanted) else { continue };
-            if made.first() == wanted.first() {
-                continue;
-            }
-            let maker = operations.iter().rev().find(|one| one.results.contains(&value));
-            let (Some(maker), Some(array)) = (maker, Array::of(entry, value)) else { continue };
-            let moves = match Operator::of(maker) {
-                Operator::Row(row) => {
-                    row.layout == LayoutRule::Permuted || row.relayout != Relayout::Nothing
-                }
-                _ => true,
-            };
-            if !moves {
-                let stored = array.in_order(self.rules, &made);
-                self.note(maker, &array, stored);
-            }
-        }
-    }
-
-    fn note(&mut self, operation: &Operation, of: &Array, stored: Option<(Bytes, Layout)>) {
-        let Some((bytes, layout)) = stored else { return };
-        if self.largest.as_ref().is_none_or(|known| known.bytes < bytes) {
-            self.largest = Some(LaidAnew {
-                bytes,
-                place: Charged::Alone,
-                dtype: of.dtype,
-                dims: of.dims.clone(),
-                layout: layout.to_string().into(),
-                name: operation.name.to_string().into(),
-                location: operation.location,
-            });
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::stored_array::kept_axes;
     use super::*;
+    use tpu_stablehlo::ir::Value;
     use tpu_stablehlo::text::parse;
 
     /// What a program of these lines lays anew, in bytes; parameters and results lie in rows.
@@ -487,6 +302,170 @@ mod tests {
         assert_eq!(conv(256, 32, [1, 8], "f32"), 256 * 256 * 8 * 128 * 4);
         assert_eq!(conv(64, 32, [64, 64], "f32"), 32 * 64 * 64 * 128 * 4);
         assert_eq!(conv(64, 32, [128, 128], "f32"), 0);
+    }
+
+    /// A slice from its starts to its limits, by steps, of an array with elements of 32 bits.
+    fn slice(result: &str, of: &str, from: &str, bounds: [&str; 3], to: &str) -> String {
+        let [starts, limits, strides] = bounds;
+        format!(
+            "%{result} = \"stablehlo.slice\"(%{of}) <{{start_indices = array<i64: {starts}>, \
+             limit_indices = array<i64: {limits}>, strides = array<i64: {strides}>}}> \
+             : (tensor<{from}xf32>) -> tensor<{to}xf32>"
+        )
+    }
+
+    #[test]
+    fn every_second_element_is_stored_until_it_is_read() {
+        let (whole, half) = ("2048x2048", "2048x1024");
+        let bytes = 2048 * 1024 * 4;
+        let even = slice("e", "a", whole, ["0, 0", "2048, 2048", "1, 2"], half);
+        let odd = slice("o", "a", whole, ["0, 1", "2048, 2048", "1, 2"], half);
+        let result = format!("tensor<{half}xf32>");
+        let parameters = format!("%a: tensor<{whole}xf32>");
+        let both = format!("{even}\n{odd}\n%r = stablehlo.add %e, %o : {result}");
+        assert_eq!(charged(&parameters, &both, &result), 2 * bytes);
+        let first = format!("{even}\n%s = stablehlo.sine %e : {result}");
+        let apart = format!(
+            "{first}\n%t = stablehlo.dot_general %s, %a, contracting_dims = [0] x [0] : ({result}, \
+             tensor<{whole}xf32>) -> tensor<1024x2048xf32>\n{odd}\n%r = stablehlo.sine %o : {result}"
+        );
+        assert_eq!(charged(&parameters, &apart, &result), bytes);
+        let moved = slice("r", "a", whole, ["0, 1", "2048, 2048", "1, 2"], half);
+        assert_eq!(charged(&parameters, &moved, &result), 0);
+        let blocks =
+            slice("e", "a", "64x512x512", ["0, 0, 0", "64, 512, 512", "2, 1, 1"], "32x512x512");
+        let body = format!("{blocks}\n%r = stablehlo.sine %e : tensor<32x512x512xf32>");
+        let result = "tensor<32x512x512xf32>";
+        assert_eq!(charged("%a: tensor<64x512x512xf32>", &body, result), 0);
+    }
+
+    /// What a program charges that shifts an array by so many rows each, in functions of its own.
+    fn shifts(by: [usize; 2]) -> u64 {
+        let square = "tensor<2048x2048xf32>";
+        let shift = |by: usize| {
+            let rest = 2048 - by;
+            let (head, tail) = (format!("{by}x2048"), format!("{rest}x2048"));
+            let last = format!("{rest}, 0");
+            let first = slice("x", "b", "2048x2048", [&last, "2048, 2048", "1, 1"], &head);
+            let limit = format!("{rest}, 2048");
+            let second = slice("y", "b", "2048x2048", ["0, 0", &limit, "1, 1"], &tail);
+            format!(
+                "func.func private @by{by}(%b: {square}) -> {square} {{\n{first}\n{second}\n\
+                 %z = stablehlo.concatenate %x, %y, dim = 0 : (tensor<{head}xf32>, \
+                 tensor<{tail}xf32>) -> {square}\nreturn %z : {square}\n}}\n"
+            )
+        };
+        let functions: std::collections::BTreeSet<String> = by.map(shift).into_iter().collect();
+        let functions: String = functions.into_iter().collect();
+        let [one, other] = by;
+        let text = format!(
+            "{functions}func.func public @main(%a: {square}) -> {square} {{\n\
+             %s = func.call @by{one}(%a) : ({square}) -> {square}\n\
+             %t = func.call @by{other}(%a) : ({square}) -> {square}\n\
+             %r = stablehlo.add %s, %t : {square}\nreturn %r : {square}\n}}"
+        );
+        let rows = vec![Some(vec![1, 0])];
+        let module = parse(&text).unwrap();
+        largest(&module, TileRules::V4, rows.clone(), &rows).0.map_or(0, |of| of.bytes.0)
+    }
+
+    #[test]
+    fn pieces_of_the_same_extents_are_stored_where_several_joins_take_them() {
+        assert_eq!(shifts([1, 2047]), 2 * 2048 * 2048 * 4, "of 2047 rows, padded");
+        assert_eq!(shifts([1, 1]), 0, "the same piece");
+        assert_eq!(shifts([1, 3]), 0, "other extents");
+        assert_eq!(shifts([8, 16]), (2040 + 2032) * 2048 * 4, "where tiles end");
+    }
+
+    #[test]
+    fn halves_of_rows_that_are_joined_again_are_padded() {
+        let (whole, half) = ("64x512x128", "64x512x64");
+        let low = slice("l", "a", whole, ["0, 0, 0", "64, 512, 64", "1, 1, 1"], half);
+        let high = slice("h", "a", whole, ["0, 0, 64", "64, 512, 128", "1, 1, 1"], half);
+        let half = format!("tensor<{half}xf32>");
+        let whole = format!("tensor<{whole}xf32>");
+        let join = format!(
+            "{low}\n{high}\n%n = stablehlo.negate %h : {half}\n\
+             %j = stablehlo.concatenate %n, %l, dim = 2 : ({half}, {half}) -> {whole}\n\
+             %r = stablehlo.add %j, %a : {whole}"
+        );
+        assert_eq!(charged(&format!("%a: {whole}"), &join, &whole), 2 * 64 * 512 * 128 * 4);
+    }
+
+    #[test]
+    fn arrays_are_stored_before_they_are_stacked_along_tiles() {
+        let stack = |dims: &str, axis: usize| {
+            let one = "tensor<2048x1024xf32>";
+            let kept: Vec<String> =
+                (0..3).filter(|&at| at != axis).map(|at| at.to_string()).collect();
+            let kept = kept.join(", ");
+            let (new, all) = (dims.replace('2', "1"), dims.to_owned());
+            let [new, all] = [new, all].map(|dims| dims.replace('R', "2048").replace('C', "1024"));
+            let (new, all) = (format!("tensor<{new}xf32>"), format!("tensor<{all}xf32>"));
+            let broadcast = |to: &str, of: &str| {
+                format!(
+                    "%{to} = stablehlo.broadcast_in_dim %{of}, dims = [{kept}] : ({one}) -> {new}"
+                )
+            };
+            let body = format!(
+                "{}\n{}\n%r = stablehlo.concatenate %x, %y, dim = {axis} : ({new}, {new}) -> {all}",
+                broadcast("x", "a"),
+                broadcast("y", "b")
+            );
+            charged(&format!("%a: {one}, %b: {one}"), &body, &all)
+        };
+        assert_eq!(stack("RxCx2", 2), 2 * 2048 * 1024 * 4);
+        assert_eq!(stack("Rx2xC", 1), 2 * 2048 * 1024 * 4);
+        assert_eq!(stack("2xRxC", 0), 0);
+    }
+
+    #[test]
+    fn a_parameter_is_turned_for_what_is_put_around_it() {
+        let (from, to) = ("tensor<2048x2048xf32>", "tensor<2048x2049xf32>");
+        let pad = |low: &str, high: &str, to: &str| {
+            let line = format!(
+                "stablehlo.pad %a, %c, low = [{low}], high = [{high}], interior = [0, 0] : ({from}, \
+                 tensor<f32>) -> {to}"
+            );
+            one(&format!("%a: {from}, %c: tensor<f32>"), &line, to)
+        };
+        // Columns side by side need less padding there.
+        assert_eq!(pad("0, 1", "0, 0", to), 2048 * 2048 * 4);
+        assert_eq!(pad("1, 0", "0, 0", "tensor<2049x2048xf32>"), 0);
+    }
+
+    #[test]
+    fn a_reduction_is_stored_for_the_next_one() {
+        let (whole, part) = ("tensor<1024x2048x8xf32>", "tensor<1024x2048xf32>");
+        let body = format!(
+            "%c = stablehlo.constant dense<0.0> : tensor<f32>\n\
+             %s = stablehlo.reduce(%a init: %c) applies stablehlo.add across dimensions = [2] : \
+             ({whole}, tensor<f32>) -> {part}\n%e = stablehlo.exponential %s : {part}\n\
+             %r = stablehlo.reduce(%e init: %c) applies stablehlo.add across dimensions = [1] : \
+             ({part}, tensor<f32>) -> tensor<1024xf32>"
+        );
+        assert_eq!(charged(&format!("%a: {whole}"), &body, "tensor<1024xf32>"), 1024 * 2048 * 4);
+    }
+
+    #[test]
+    fn tables_that_rows_are_added_to_are_padded_until_they_are_read() {
+        let table = "tensor<100000x64xf32>";
+        let add = |to: &str, of: &str| {
+            format!(
+                "%{to} = \"stablehlo.scatter\"(%{of}, %i, %u) <{{scatter_dimension_numbers = \
+                 #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], \
+                 scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = \
+                 false, unique_indices = false}}> ({{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n\
+                 %s = stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>\n}}) : \
+                 ({table}, tensor<1024x1xi32>, tensor<1024x64xf32>) -> {table}"
+            )
+        };
+        let parameters =
+            format!("%a: {table}, %b: {table}, %i: tensor<1024x1xi32>, %u: tensor<1024x64xf32>");
+        let sum = format!("%r = stablehlo.add %c, %d : {table}");
+        let body = format!("{}\n{}\n{sum}", add("c", "a"), add("d", "b"));
+        assert_eq!(charged(&parameters, &body, table), 2 * 100_000 * 128 * 4);
+        assert_eq!(charged(&parameters, &add("r", "a"), table), 0);
     }
 
     #[test]
