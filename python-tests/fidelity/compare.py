@@ -35,6 +35,8 @@ GROUPS = {
 EVERYTHING = {name: program for group in GROUPS.values() for name, program in group.items()}
 BELOW = "more than 15 % below"
 NO_ANSWER = "the plan of tpu-emu stands"
+NO_COMMAND = "the command tpu-emu, which loads it"
+"""What is said once if libtpu cannot be asked about any program."""
 SIDES = ("ours", "real")
 
 
@@ -52,7 +54,7 @@ def plan(names: Iterable[str]) -> None:
     mesh = jax.sharding.Mesh(np.asarray(devices[:8]), ("devices",))
     one = jax.sharding.SingleDeviceSharding(devices[0])
     # What the library says of a program that libtpu does not answer for stands there.
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as said, os.fdopen(os.dup(2), "w") as terminal:
         os.dup2(said.fileno(), 2)
         for name in names:
             before = said.seek(0, os.SEEK_END)
@@ -75,7 +77,10 @@ def plan(names: Iterable[str]) -> None:
                     peak=memory.peak_memory_in_bytes, temporaries=memory.temp_size_in_bytes
                 )
             said.seek(before)
-            if NO_ANSWER in (text := said.read().decode(errors="replace")):
+            if NO_COMMAND in (text := said.read().decode(errors="replace")):
+                print(text.strip(), file=terminal)
+                sys.exit(1)
+            if NO_ANSWER in text:
                 sizes = Sizes(error=text.strip().splitlines()[-1])
             print(json.dumps([name, sizes]), flush=True)
 
@@ -97,6 +102,8 @@ def planned(side: str, names: list[str], libtpu: str) -> dict[str, Sizes]:
             name, sizes = json.loads(line)
             print(f"{side}: {name}: {sizes}", file=sys.stderr)
             found[name] = sizes
+    if child.returncode:
+        sys.exit(f"{side}: ended with {child.returncode}")
     return found
 
 

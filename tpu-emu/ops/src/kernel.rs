@@ -14,6 +14,15 @@ use tpu_kernels::movement::move_list::Moves;
 use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_kernels::reduce::dyn_combiner::Folder;
 
+/// How a kernel sorts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sorts {
+    /// The axis.
+    pub axis: usize,
+    /// The operands that are compared.
+    pub keys: Vec<usize>,
+}
+
 /// What a kernel may use besides its operands and results.
 #[derive(Debug)]
 pub struct Cx<'a> {
@@ -110,6 +119,18 @@ pub trait Kernel: fmt::Debug + Send + Sync {
 
     /// The choice between elements that it is as well, for a scatter of one update to a row.
     fn one_hot(&self) -> Option<&OneHot> {
+        None
+    }
+
+    /// How it sorts, if it makes what [`Kernel::sorting`] leaves of it.
+    fn sorts(&self) -> Option<Sorts> {
+        None
+    }
+
+    /// The sort that makes only the results of these numbers, and for these operands, which it does
+    /// not take, counts in 32 bits along the axis. None of those is a key.
+    fn sorting(&self, made: &[usize], counted: &[usize]) -> Option<Arc<dyn Kernel>> {
+        let _ = (made, counted);
         None
     }
 

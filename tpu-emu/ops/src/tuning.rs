@@ -55,7 +55,22 @@ pub(crate) const SORT_SCRATCH_BYTES: usize = 8 << 20;
 /// Groups of rows that a sort shares among threads.
 pub(crate) const MAX_SORT_ROW_GROUPS: usize = 16;
 
-/// Elements that a sort encodes as keys at a time.
+/// Elements of a row that is sorted as a whole, whose codes and places are in memory twice; a longer
+/// one is sorted range by range. Measured on two cores: 4M numbers are sorted 1.3 times as fast as a
+/// whole, 16M 0.75 times.
+pub(crate) const MAX_SORT_ROW_ELEMENTS: usize = 4 << 20;
+
+/// Parts, by ranges of codes, that a long row is sorted in at least. Each is one more pass over the row, and
+/// what is held is that much less.
+pub(crate) const SORT_ROW_PARTS: usize = 8;
+
+/// Bits of codes by which elements are counted before a long row is cut into ranges.
+pub(crate) const SORT_RANGE_BITS: u32 = 12;
+
+/// Elements of a long row that one thread counts at a time.
+pub(crate) const SORT_PART_ELEMENTS: usize = 1 << 18;
+
+/// Elements that a sort encodes as keys at a time: a power of two.
 pub(crate) const SORT_BLOCK_ELEMENTS: usize = 256;
 
 /// Elements that a sort with a program as its comparator merges at the same time, unless one row is

@@ -2,6 +2,7 @@
 mod keyed;
 mod merge;
 mod plain;
+mod ranges;
 
 use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, Relayout, Site, factors};
 use crate::tuning::SORT_MERGE_ELEMENTS;
@@ -63,6 +64,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let comparator = site.body(0)?;
     let length = first.dims[axis];
     let rows = SortRows {
+        axis,
         length,
         inner: first.dims[axis + 1..].iter().product(),
         outer: first.dims[..axis].iter().product(),
@@ -88,6 +90,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 /// The rows that are sorted.
 #[derive(Debug, Clone)]
 struct SortRows {
+    axis: usize,
     length: usize,
     /// Elements from one of a row to the next.
     inner: usize,
@@ -276,6 +279,7 @@ mod tests {
                 for direction in ["LT", "GT"] {
                     let body = floats(direction);
                     let rows = super::SortRows {
+                        axis,
                         length: dims[axis],
                         inner: dims[axis + 1..].iter().product(),
                         outer: dims[..axis].iter().product(),
@@ -358,7 +362,7 @@ mod tests {
         assert_eq!(found[0].elements::<f32>()[..5], [-3.0, 0.0, 0.0, 1.0, 1.0]);
         assert_eq!(found[1].elements::<f32>()[1..], [3.0, 4.0, -2.0, 2.0, 1.0, 5.0]);
         // The same by the comparator itself.
-        let rows = super::SortRows { length: 7, inner: 1, outer: 1, widths: vec![4, 4] };
+        let rows = super::SortRows { axis: 0, length: 7, inner: 1, outer: 1, widths: vec![4, 4] };
         let kernel = super::Merged { rows, comparator: body };
         assert_eq!(
             execute(&kernel, &[&x, &y], &[x.shape.clone(), y.shape.clone()]).unwrap()[1],

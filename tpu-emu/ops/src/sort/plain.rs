@@ -1,5 +1,6 @@
 //! Sorts of one array by its elements.
 use super::SortRows;
+use crate::tuning::{MAX_SORT_ROW_GROUPS, SORT_SCRATCH_BYTES};
 use crate::{Cost, Cx, Kernel};
 use tpu_base::error::Result;
 use tpu_kernels::movement::loop_nest::{carve, carved};
@@ -28,9 +29,18 @@ impl Sorted {
         self.rows.length * self.rows.widths[0]
     }
 
+    /// Rows that one thread sorts, each with a room for one beside it.
+    fn chunk(&self) -> usize {
+        let groups = (SORT_SCRATCH_BYTES / self.row().max(1)).clamp(1, MAX_SORT_ROW_GROUPS);
+        parallel::items_per_chunk(self.row()).max(self.rows.outer.div_ceil(groups))
+    }
+
     /// Bytes beside the rows that are sorted.
     fn workspace(&self) -> usize {
-        if self.rows.length < MIN_RADIX_ELEMENTS { 0 } else { self.rows.outer * self.row() }
+        match self.rows.length < MIN_RADIX_ELEMENTS {
+            true => 0,
+            false => self.rows.outer.div_ceil(self.chunk()) * self.row(),
+        }
     }
 }
 
@@ -40,9 +50,9 @@ impl Kernel for Sorted {
             return Ok(());
         }
         let row = self.row();
-        let chunk = parallel::items_per_chunk(row) * row;
+        let chunk = self.chunk() * row;
         let mut parts = carve(cx.scratch, [self.workspace()]);
-        let mut rooms = parts.remove(0).chunks_mut(chunk);
+        let mut rooms = parts.remove(0).chunks_mut(row);
         let mut chunks: Vec<(&mut [u8], &mut [u8])> = results[0]
             .chunks_mut(chunk)
             .map(|result| (result, rooms.next().unwrap_or_default()))
@@ -50,9 +60,8 @@ impl Kernel for Sorted {
         parallel::chunks_mut(&mut chunks, 1, |number, chunks| {
             for (result, workspace) in chunks {
                 let from = operands[0][number * chunk..].chunks(row);
-                let mut rooms = workspace.chunks_mut(row);
                 for (result, from) in result.chunks_mut(row).zip(from) {
-                    (self.sort)(&self.key, from, result, rooms.next().unwrap_or_default());
+                    (self.sort)(&self.key, from, result, workspace);
                 }
             }
         });

@@ -1,7 +1,8 @@
-//! Nodes whose results nobody reads disappear.
-use crate::graph::{Graph, NodeKind, Subgraph, ValueId};
-use std::collections::HashSet;
+//! Nodes whose results nobody reads disappear, and so do arrays that sorts need not make or take.
+use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use tpu_base::tensor::DType;
 
 /// Removes the nodes of a program whose results nobody reads and that do nothing else.
 pub(crate) fn eliminate(graph: &mut Graph) {
@@ -11,11 +12,13 @@ pub(crate) fn eliminate(graph: &mut Graph) {
 /// Removes the dead nodes of a block; gives the values that the rest reads.
 fn prune(block: &mut Subgraph) -> HashSet<ValueId> {
     let mut used: HashSet<ValueId> = block.results.iter().copied().collect();
+    let counts = counts(block);
     let mut kept = Vec::new();
     for mut node in std::mem::take(&mut block.nodes).into_iter().rev() {
         if !node.effect && !node.results.iter().any(|result| used.contains(result)) {
             continue;
         }
+        trim_sort(&mut node, &used, &counts);
         if let NodeKind::Each(each) = &mut node.work {
             keep(&mut each.body.results, node.results.iter().map(|one| used.contains(one)));
             node.results.retain(|one| used.contains(one));
@@ -46,6 +49,45 @@ fn prune(block: &mut Subgraph) -> HashSet<ValueId> {
     kept.reverse();
     block.nodes = kept;
     used
+}
+
+/// The axes along which values count, in a block that sorts.
+fn counts(block: &Subgraph) -> HashMap<ValueId, usize> {
+    let sorts = |node: &Node| matches!(&node.work, NodeKind::Kernel(of) if of.sorts().is_some());
+    if !block.nodes.iter().any(sorts) {
+        return HashMap::new();
+    }
+    let axis = |node: &Node| match node.work {
+        NodeKind::Iota(axis) => Some((*node.results.first()?, axis)),
+        _ => None,
+    };
+    block.nodes.iter().filter_map(axis).collect()
+}
+
+/// Leaves of a sort the results that are read, and no operand that tells places.
+fn trim_sort(node: &mut Node, used: &HashSet<ValueId>, counts: &HashMap<ValueId, usize>) {
+    let NodeKind::Kernel(kernel) = &node.work else { return };
+    let Some(sorts) = kernel.sorts() else { return };
+    let is_made: Vec<bool> = node.results.iter().map(|of| used.contains(of)).collect();
+    let counts = |(operand, of): (usize, &ValueId)| {
+        counts.get(of) == Some(&sorts.axis)
+            && matches!(node.shapes[operand].dtype, DType::S32 | DType::U32)
+            && !sorts.keys.contains(&operand)
+    };
+    let is_taken: Vec<bool> =
+        node.operands.iter().enumerate().map(|place| !counts(place)).collect();
+    let numbers = |flags: &[bool], wanted: bool| -> Vec<usize> {
+        (0..flags.len()).filter(|&at| flags[at] == wanted).collect()
+    };
+    let (made, counted) = (numbers(&is_made, true), numbers(&is_taken, false));
+    if made.len() == is_made.len() && counted.is_empty() {
+        return;
+    }
+    let Some(kernel) = kernel.sorting(&made, &counted) else { return };
+    node.work = NodeKind::Kernel(kernel);
+    keep(&mut node.results, is_made.into_iter());
+    keep(&mut node.operands, is_taken.iter().copied());
+    keep(&mut node.shapes, is_taken.into_iter());
 }
 
 /// Keeps the items for which there is a yes.
