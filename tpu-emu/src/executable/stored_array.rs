@@ -110,8 +110,12 @@ fn with(stored: Option<(Bytes, Layout)>, more: u64) -> Option<(Bytes, Layout)> {
 }
 
 /// What a reshape stores. An axis that it keeps can be the fastest one of both sides: then only
-/// the order changes. Otherwise both sides lie in rows.
-pub(super) fn reshaped(rules: TileRules, from: &Array, to: &Array) -> Option<(Bytes, Layout)> {
+/// the order changes. Otherwise both sides lie in rows, where a parameter may lie already.
+pub(super) fn reshaped(
+    rules: TileRules,
+    (from, is_given): (&Array, bool),
+    to: &Array,
+) -> Option<(Bytes, Layout)> {
     let kept = kept_axes(&from.dims, &to.dims);
     let moves = |of: &Array| of.dims.iter().filter(|&&dim| dim > 1).count() > 1;
     let whole = |of: &Array| {
@@ -140,7 +144,8 @@ pub(super) fn reshaped(rules: TileRules, from: &Array, to: &Array) -> Option<(By
         }
     }
     let side = |of: &Array| moves(of).then(|| of.in_rows(rules)).flatten();
-    let in_rows = match (side(from), side(to)) {
+    let lies_so = is_given && from.in_padded_rows(rules).is_none();
+    let in_rows = match (side(from).filter(|_| !lies_so), side(to)) {
         (Some((bytes, _)), to) => with(to, bytes.0).or(side(from)),
         (None, to) => to,
     };

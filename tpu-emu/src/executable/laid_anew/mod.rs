@@ -8,10 +8,10 @@
 //!
 //! | operation | what is stored |
 //! |---|---|
-//! | reshape that takes the fastest axis apart | both sides in rows of whole tiles, or one with a kept axis as the fastest, what is less |
+//! | reshape that takes the fastest axis apart | both sides in rows of whole tiles, but not a parameter that lies so, or one side with a kept axis as the fastest, what is less |
 //! | gather | the rows, each padded to 128 elements, but where they are a result that needs no padding; the table likewise, but unpadded where the core has room for it so, and not at all where it has room for it padded |
 //! | scatter of rows | what is added and the array, likewise; an array for which the core has room, padded, until it is read |
-//! | running sum and other windows that keep the extents | the operand once more, and twice below half of the core's memory, past all of it, and along the fastest axis of what fills it |
+//! | running sum and other windows that keep the extents and cover an axis | the operand once more, and twice below half of the core's memory, past all of it, and along the fastest axis of what fills it |
 //! | other windows | the operand in rows, if these are padded and it is not |
 //! | reversal | the operand, but where a parameter becomes a result at once |
 //! | sort | the first operand once more, and along the fastest axis of several rows twice; as 32 bits if it has 8, and three times if it has 16; sorted arrays that nobody reads, if the core has no room for them, and others until they are read |
@@ -171,6 +171,8 @@ mod tests {
         assert_eq!(reshape("2097152x2", "4194304"), 2_097_152 * 128 * 4);
         assert_eq!(reshape("4194304", "262144x16"), 262_144 * 128 * 4);
         assert_eq!(reshape("2097152x2", "1048576x4"), (2_097_152 + 1_048_576) * 128 * 4);
+        // The parameter lies in rows as it is.
+        assert_eq!(reshape("2048x2048", "65536x64"), 65_536 * 128 * 4);
         assert_eq!(reshape("4194304", "32768x128"), 0);
         assert_eq!(reshape("2048x2048", "32x64x2048"), 0);
         assert_eq!(reshape("4194304", "4194304x1"), 0);

@@ -56,7 +56,8 @@ impl<'m> RelayoutSearch<'m> {
             Relayout::Nothing => {}
             Relayout::Reshaped => {
                 if let (Some(from), Some(to)) = (of.operand(0), of.result()) {
-                    let stored = reshaped(rules, &from, &to);
+                    let is_given = body.operands(&of).all(|value| body.is_given(value));
+                    let stored = reshaped(rules, (&from, is_given), &to);
                     self.passing(of, &to, stored, 0);
                 }
             }
@@ -87,10 +88,16 @@ impl<'m> RelayoutSearch<'m> {
                 if from.dims != to.dims {
                     return self.passing(of, &from, from.in_padded_rows(rules), 0);
                 }
-                let stored = from.in_rows(rules);
-                let again = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
                 let windows = of.operation.attributes.integers("window_dimensions");
                 let along = windows.unwrap_or_default();
+                let covers = |(&window, &dim): (&i64, &u64)| {
+                    dim > 1 && u64::try_from(window).is_ok_and(|window| window >= dim)
+                };
+                if !along.iter().zip(&from.dims).any(covers) {
+                    return;
+                }
+                let stored = from.in_rows(rules);
+                let again = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
                 let fastest = along.len() > 1 && along.last().is_some_and(|&window| window > 1);
                 let fills = again == CORE_BYTES && !fastest;
                 let once = (CORE_BYTES / 2..CORE_BYTES).contains(&again) || fills;
