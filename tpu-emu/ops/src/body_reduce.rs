@@ -1,6 +1,7 @@
 //! A reduction by any body, for many results at a time.
 use super::reducer::{Reducer, splat};
 use super::{Cost, Cx, Kernel};
+use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 use tpu_kernels::movement::loop_nest::{Axis, carve, carved, gather, rows};
@@ -243,6 +244,14 @@ impl Kernel for BodyReduce {
 
     fn scratch(&self) -> usize {
         carved(self.parts())
+    }
+
+    fn part(&self, first: usize, parts: usize) -> Option<(Arc<dyn Kernel>, usize)> {
+        let plan = self.plan.part(first, parts).filter(|_| self.chunks == 1)?;
+        let (reducer, picked_runs) = (self.reducer.clone(), self.picked_runs);
+        let (outputs, cost) = (self.outputs / parts, self.cost.part(parts));
+        let inputs = reducer.widths().count();
+        Some((Arc::new(Self { plan, reducer, outputs, chunks: 1, picked_runs, cost }), inputs))
     }
 
     fn cost(&self) -> Cost {

@@ -109,6 +109,10 @@ impl Kernel for Product {
         Some(Arc::new(Self { plan: plan? }))
     }
 
+    fn part(&self, _: usize, parts: usize) -> Option<(Arc<dyn Kernel>, usize)> {
+        Some((Arc::new(Self { plan: self.plan.part_of_rows(parts)? }), 1))
+    }
+
     fn rounds(&self, operand: usize) -> bool {
         self.plan.rounds(operand)
     }

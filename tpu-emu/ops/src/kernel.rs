@@ -122,6 +122,14 @@ pub trait Kernel: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The kernel that makes one of so many equal parts of its results along their first axis, of
+    /// so many indices, with the same bits, and how many of its operands, from the first one on, it
+    /// takes such parts of. `None` where its work is not in such parts.
+    fn part(&self, first: usize, parts: usize) -> Option<(Arc<dyn Kernel>, usize)> {
+        let _ = (first, parts);
+        None
+    }
+
     /// How it sorts, if it makes what [`Kernel::sorting`] leaves of it.
     fn sorts(&self) -> Option<Sorts> {
         None
@@ -251,4 +259,13 @@ pub struct Cost {
     pub flops: f64,
     /// Exponentials, logarithms and the like.
     pub transcendentals: f64,
+}
+
+impl Cost {
+    /// One of so many equal parts of it.
+    pub(crate) fn part(self, parts: usize) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "a count that is reported rounded")]
+        let parts = parts as f64;
+        Self { flops: self.flops / parts, transcendentals: self.transcendentals / parts }
+    }
 }

@@ -4,6 +4,7 @@ use super::reducer::inputs;
 use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, Relayout, ShardingRule, Site, factors};
 use crate::tuning::MAX_REDUCE_ROW_PARTS;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
@@ -140,6 +141,14 @@ impl<F: Fold> Kernel for FixedReduce<F> {
 
     fn reduction(&self) -> Option<Reduced> {
         self.reduced.clone()
+    }
+
+    fn part(&self, first: usize, parts: usize) -> Option<(Arc<dyn Kernel>, usize)> {
+        let plan = self.plan.part(first, parts)?;
+        let fold = self.reduced.as_ref().map(|of| Arc::clone(&of.fold));
+        let reduced = plan.middle().zip(fold).map(|(dims, fold)| Reduced { fold, dims });
+        let cost = self.cost.part(parts);
+        Some((Arc::new(Self { plan, reduced, cost, fold: PhantomData }), 1))
     }
 
     fn cost(&self) -> Cost {

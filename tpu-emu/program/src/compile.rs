@@ -22,12 +22,13 @@ use crate::chip_plan::ChipProgram;
 use crate::graph::Graph;
 use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
 use crate::passes::{
-    absorbed_work, dead_code, loop_invariants, one_hot, picked, rounded, scalar_loops,
+    absorbed_work, dead_code, loop_invariants, one_hot, parted, picked, rounded, scalar_loops,
 };
 use crate::plan::{Plan, StorageForm, assign};
 use crate::recompute;
 use crate::tuning::{
-    MIN_ONE_HOT_BYTES, MIN_PICKED_BYTES, MIN_ROUNDED_BYTES, MIN_SHRUNK_BYTES, SHRUNK_NODES,
+    MIN_ONE_HOT_BYTES, MIN_PARTED_BYTES, MIN_PICKED_BYTES, MIN_ROUNDED_BYTES, MIN_SHRUNK_BYTES,
+    SHRUNK_NODES,
 };
 
 /// The passes that can be left out: they change how fast a program is, and never what it gives.
@@ -44,6 +45,9 @@ pub struct Passes {
     /// Bytes of a value from which on it is rounded where it is made, if only products that do so
     /// read it.
     pub(crate) rounded_from: usize,
+    /// Bytes of an array that one product or reduction makes for the next from which on it is made
+    /// part by part.
+    pub(crate) parted_from: usize,
     /// What nobody reads is not computed.
     pub(crate) dead_code: bool,
     /// Products read what their operands are transposed or converted from.
@@ -75,6 +79,7 @@ impl Passes {
         one_hot_from: MIN_ONE_HOT_BYTES,
         picked_from: MIN_PICKED_BYTES,
         rounded_from: MIN_ROUNDED_BYTES,
+        parted_from: MIN_PARTED_BYTES,
         dead_code: true,
         absorbed_work: true,
         loop_fusion: true,
@@ -97,6 +102,7 @@ impl Passes {
         one_hot_from: usize::MAX,
         picked_from: usize::MAX,
         rounded_from: usize::MAX,
+        parted_from: usize::MAX,
         dead_code: false,
         absorbed_work: false,
         loop_fusion: false,
@@ -117,12 +123,13 @@ impl Passes {
     pub(crate) const ALWAYS: Self = Self { always_made_again: true, room: 0, ..Self::EAGER };
 
     /// All of them but one, for each that is for programs on one device too.
-    pub(crate) const ALL_BUT_ONE: [Self; 11] = [
+    pub(crate) const ALL_BUT_ONE: [Self; 12] = [
         Self { constant_folding: false, ..Self::ALL },
         Self { loop_invariants: false, ..Self::ALL },
         Self { one_hot_from: usize::MAX, ..Self::ALL },
         Self { picked_from: usize::MAX, ..Self::ALL },
         Self { rounded_from: usize::MAX, ..Self::ALL },
+        Self { parted_from: usize::MAX, ..Self::ALL },
         Self { dead_code: false, ..Self::ALL },
         Self { absorbed_work: false, ..Self::ALL },
         Self { loop_fusion: false, ..Self::ALL },
@@ -170,6 +177,7 @@ fn shrunk(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> (StepB
     one_hot::choose(graph, passes.one_hot_from);
     picked::pick(graph, passes.picked_from);
     rounded::round(graph, passes.rounded_from);
+    parted::part(graph, passes.parted_from);
     let planned = planner(storage, passes);
     let first = planned(graph);
     let nodes = graph.main.nodes.len().max(SHRUNK_NODES);

@@ -52,6 +52,20 @@ pub(crate) const MIN_PICKED_PARTS: usize = 4;
 /// Operations that are done for picked elements alone.
 pub(crate) const MAX_PICKED_NODES: usize = 32;
 
+/// Bytes of an array that one product or reduction makes for the next from which on it is made part
+/// by part.
+pub(crate) const MIN_PARTED_BYTES: usize = 64 << 20;
+
+/// How many parts of what is made part by part make one that is made as a whole: arrays of fewer
+/// bytes are stored.
+pub(crate) const PARTS_OF_PARTED_BYTES: usize = 4;
+
+/// Indices along the first axis that a part of an array has at least.
+pub(crate) const MIN_PART_ROWS: usize = 128;
+
+/// Operations that are done part by part together.
+pub(crate) const MAX_PARTED_NODES: usize = 64;
+
 /// Operations that one fused loop may hold.
 pub(crate) const MAX_FUSED_STEPS: usize = 48;
 

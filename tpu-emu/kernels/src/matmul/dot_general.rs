@@ -84,6 +84,20 @@ impl Contraction {
         self.sides.get(side).is_some_and(|side| !side.read && side.load == Load::Nearest)
     }
 
+    /// The product of one of so many equal parts of the left operand along its first axis: that part
+    /// of the result. `None` where it would not have the same bits.
+    pub fn part_of_rows(&self, parts: usize) -> Option<Self> {
+        let rows = self.extent.m.checked_div(parts)?;
+        if !self.batch.is_empty() || rows < 2 || !self.has_panels() {
+            return None;
+        }
+        let array = self.arrays[0].part(parts)?;
+        let mut part = Self { extent: Extent { m: rows, ..self.extent }, ..self.clone() };
+        part.sides[0] = ProductOperand::new(&self.arithmetic, &array);
+        part.arrays[0] = array;
+        Some(part)
+    }
+
     /// Whether sums are in an order that neither strides nor the sides decide: not those of a
     /// product with a vector, nor those that `gemm` makes.
     fn has_panels(&self) -> bool {

@@ -63,6 +63,19 @@ impl OperandArray {
         Self { dtype, stored: dtype, dims, strides, axes: axes.map(<[usize]>::to_vec) }
     }
 
+    /// One of so many equal parts of it along its first axis, which is that of the rows that changes
+    /// slowest.
+    pub(super) fn part(&self, parts: usize) -> Option<Self> {
+        let first = *self.dims.first().filter(|_| self.axes[1].first() == Some(&0))?;
+        let dense = Shape::new(self.dtype, self.dims.clone()).strides();
+        if self.strides != dense || self.stored != self.dtype || !first.is_multiple_of(parts) {
+            return None;
+        }
+        let mut part = self.clone();
+        part.dims[0] = first / parts;
+        Some(part)
+    }
+
     /// The same numbers where they are made from: elements of a dense array that lie so far
     /// apart. `None` where that is not known to be all of its elements, each once.
     pub(super) fn through(&self, strides: &[isize]) -> Option<Self> {

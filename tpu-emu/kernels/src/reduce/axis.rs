@@ -47,6 +47,19 @@ impl Reduction {
         whole.then_some([outer, axis.count, inner])
     }
 
+    /// The reduction of one of so many equal parts of the array along its first axis, of so many
+    /// indices, if that one stays.
+    pub fn part(&self, first: usize, parts: usize) -> Option<Self> {
+        let kept = self.kept.first()?;
+        let outermost = self.reduced.iter().all(|axis| axis.steps < kept.steps);
+        if !outermost || !first.is_multiple_of(parts) || !kept.count.is_multiple_of(first) {
+            return None;
+        }
+        let mut part = self.clone();
+        part.kept[0].count /= parts;
+        Some(part)
+    }
+
     /// Scratch bytes of [`Reduction::run`].
     pub fn scratch<F: Fold>() -> usize {
         carved([

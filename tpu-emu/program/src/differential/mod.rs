@@ -13,7 +13,7 @@ use crate::interpret::frame::Frame;
 use crate::interpret::region::make_body;
 use crate::interpret::step::Interpreter;
 use crate::passes::scalar_loops::tests::FORI_LOOP;
-use crate::passes::{absorbed_work, one_hot, picked, rounded};
+use crate::passes::{absorbed_work, one_hot, parted, picked, rounded};
 use crate::plan::check::planned;
 use crate::plan::{Plan, Slot};
 use crate::recompute::tests::late_reader;
@@ -91,9 +91,14 @@ pub(crate) fn graph_under(numerics: Numerics, text: &str, passes: Passes) -> Gra
 
 /// The plan of a program.
 pub(crate) fn plan_of(text: &str) -> Plan {
-    let mut graph = graph_of(text, Passes::ALL);
+    plan_under(text, Passes::ALL)
+}
+
+/// The plan of a program, by some passes.
+pub(crate) fn plan_under(text: &str, passes: Passes) -> Plan {
+    let mut graph = graph_of(text, passes);
     let kept = vec![None; graph.main.parameters.len()];
-    planned(&mut graph, &kept, Passes::ALL)
+    planned(&mut graph, &kept, passes)
 }
 
 /// Bytes of a parameter: numbers near one, and none that is no number.
@@ -221,6 +226,7 @@ fn every_pass_makes_another_plan_of_some_program() {
     programs.extend(others.map(|text| (text, vec![None; 3])));
     let [of_products, ..] = rounded::tests::programs(512);
     programs.push((of_products, vec![None]));
+    programs.push((parted::tests::large(), vec![None; 3]));
     for passes in Passes::ALL_BUT_ONE.into_iter().chain([Passes::ALWAYS]) {
         let differs = |(text, donated): &(String, Vec<_>)| {
             plan(text, donated, passes) != plan(text, donated, Passes::ALL)

@@ -6,6 +6,7 @@ pub(crate) mod dead_code;
 pub mod fuse;
 pub(crate) mod loop_invariants;
 pub(crate) mod one_hot;
+pub(crate) mod parted;
 pub(crate) mod picked;
 pub(crate) mod rounded;
 pub(crate) mod scalar_loops;
