@@ -1,8 +1,7 @@
 //! The operations of a program in their order, who makes a value, and how long it is needed.
 use crate::executable::stored_array::Array;
 use std::cell::OnceCell;
-use std::collections::HashMap;
-use tpu_ops::{LayoutRule, Operator, Relayout, Structural, callee, top_k};
+use tpu_ops::{Entry, LayoutRule, Operator, Relayout, Structural, callee, top_k};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Function, Operation, Region, Value};
 
@@ -10,22 +9,29 @@ use tpu_stablehlo::ir::{Function, Operation, Region, Value};
 const OPERATIONS: usize = 1 << 20;
 /// Calls inside of calls that are followed.
 const DEPTH: usize = 64;
+/// No operation.
+const NONE: u32 = u32::MAX;
 
-/// A value of one call of a function.
+/// A value of one call of a function: a number among the values of all calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct CallValue {
-    call: usize,
-    value: Value,
+pub(super) struct CallValue(u32);
+
+impl CallValue {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// An operation of one call of a function.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallOperation<'m> {
     pub(super) operation: &'m Operation,
+    pub(super) operator: Operator,
     /// The number of the operation among all.
     pub(super) at: usize,
     function: &'m Function,
-    call: usize,
+    /// The number of the first value of its call.
+    base: u32,
 }
 
 impl CallOperation<'_> {
@@ -38,6 +44,21 @@ impl CallOperation<'_> {
     pub(super) fn result(&self) -> Option<Array> {
         Array::of(self.function, *self.operation.results.first()?)
     }
+
+    /// Whether it works on elements alone.
+    pub(super) fn is_by_element(&self) -> bool {
+        matches!(
+            self.operator,
+            Operator::Row(row) if row.layout == LayoutRule::LikeOperand
+                && row.relayout == Relayout::Nothing
+                && self.operation.regions.is_empty()
+        )
+    }
+
+    fn runs_in_its_reader(&self) -> bool {
+        let joins = |row: &Entry| matches!(row.relayout, Relayout::Joined | Relayout::Padded);
+        self.is_by_element() || matches!(self.operator, Operator::Row(row) if joins(row))
+    }
 }
 
 /// The operations of a program as if all calls were written out; those of regions come before the
@@ -45,30 +66,47 @@ impl CallOperation<'_> {
 #[derive(Debug)]
 pub(super) struct WrittenOut<'m> {
     pub(super) operations: Vec<CallOperation<'m>>,
-    /// The function of each call.
-    functions: Vec<&'m Function>,
-    /// What parameters and results of calls are.
-    same: HashMap<CallValue, CallValue>,
-    makers: OnceCell<HashMap<CallValue, usize>>,
-    ends: OnceCell<HashMap<CallValue, usize>>,
+    /// The function of each call, and the number of its first value.
+    calls: Vec<(&'m Function, u32)>,
+    /// What each value is: parameters and results of calls are others.
+    same: Vec<CallValue>,
+    makers: OnceCell<Vec<u32>>,
+    ends: OnceCell<Vec<u32>>,
 }
 
 impl<'m> WrittenOut<'m> {
     pub(super) fn of(module: &'m Module, entry: &'m Function) -> Self {
         let (makers, ends) = (OnceCell::new(), OnceCell::new());
-        let (functions, same) = (vec![entry], HashMap::new());
-        let mut body = Self { operations: Vec::new(), functions, same, makers, ends };
-        body.region(module, &entry.body, 0, 0);
+        let (operations, calls, same) = (Vec::new(), Vec::new(), Vec::new());
+        let mut body = Self { operations, calls, same, makers, ends };
+        let base = body.enter(entry);
+        body.region(module, &entry.body, (entry, base), 0);
         body
     }
 
-    fn region(&mut self, module: &'m Module, region: &'m Region, call: usize, depth: usize) {
-        let function = self.functions[call];
+    /// Numbers the values of one more call; gives the first number.
+    fn enter(&mut self, function: &'m Function) -> u32 {
+        let number = |index: usize| u32::try_from(index).unwrap_or(NONE);
+        let base = self.same.len();
+        let all = base..base + function.values.len();
+        self.same.extend(all.map(|index| CallValue(number(index))));
+        self.calls.push((function, number(base)));
+        number(base)
+    }
+
+    fn region(
+        &mut self,
+        module: &'m Module,
+        region: &'m Region,
+        (function, base): (&'m Function, u32),
+        depth: usize,
+    ) {
         for operation in region.blocks.iter().flat_map(|block| &block.operations) {
-            if self.operations.len() >= OPERATIONS {
+            if self.operations.len() >= OPERATIONS || self.same.len() >= OPERATIONS {
                 return;
             }
-            let called = match Operator::of(operation) {
+            let operator = Operator::of(operation);
+            let called = match operator {
                 Operator::Structural(Structural::Composite) if top_k(operation).is_some() => None,
                 Operator::Structural(Structural::Call | Structural::Composite) => {
                     callee(operation).and_then(|name| module.function(name))
@@ -76,87 +114,87 @@ impl<'m> WrittenOut<'m> {
                 _ => None,
             };
             if let Some(called) = called.filter(|_| depth < DEPTH) {
-                self.call((module, called), (call, operation), depth + 1);
+                self.call((module, called), (base, operation), depth + 1);
                 continue;
             }
             for inner in &operation.regions {
-                self.region(module, inner, call, depth);
+                self.region(module, inner, (function, base), depth);
             }
             let at = self.operations.len();
-            self.operations.push(CallOperation { operation, at, function, call });
+            self.operations.push(CallOperation { operation, operator, at, function, base });
         }
     }
 
     fn call(
         &mut self,
         (module, called): (&'m Module, &'m Function),
-        (from, operation): (usize, &'m Operation),
+        (from, operation): (u32, &'m Operation),
         depth: usize,
     ) {
-        let call = self.functions.len();
-        self.functions.push(called);
         let Some(block) = called.block() else { return };
+        let base = self.enter(called);
         for (&value, &given) in block.arguments.iter().zip(&operation.operands) {
-            let given = self.known(CallValue { call: from, value: given });
-            self.same.insert(CallValue { call, value }, given);
+            self.same[number(base, value).index()] = self.known(number(from, given));
         }
-        self.region(module, &called.body, call, depth);
+        self.region(module, &called.body, (called, base), depth);
         let Some(last) = block.operations.last() else { return };
         // What a call returns is read where it is.
         if self.operations.last().is_some_and(|of| std::ptr::eq(of.operation, last)) {
             self.operations.pop();
         }
         for (&value, &made) in operation.results.iter().zip(&last.operands) {
-            let made = self.known(CallValue { call, value: made });
-            self.same.insert(CallValue { call: from, value }, made);
+            self.same[number(from, value).index()] = self.known(number(base, made));
         }
     }
 
     /// A value as whoever made it names it.
     fn known(&self, value: CallValue) -> CallValue {
-        self.same.get(&value).copied().unwrap_or(value)
+        self.same.get(value.index()).copied().unwrap_or(value)
     }
 
     /// The operands of an operation.
     pub(super) fn operands(&self, of: &CallOperation<'m>) -> impl Iterator<Item = CallValue> {
-        of.operation.operands.iter().map(|&value| self.known(CallValue { call: of.call, value }))
+        of.operation.operands.iter().map(|&value| self.known(number(of.base, value)))
     }
 
     /// The first result of an operation.
     pub(super) fn result(&self, of: &CallOperation<'m>) -> Option<CallValue> {
-        of.operation.results.first().map(|&value| CallValue { call: of.call, value })
+        of.operation.results.first().map(|&value| number(of.base, value))
     }
 
     /// The arrays that are its results.
     pub(super) fn results(&self, of: &CallOperation<'m>) -> Vec<(Array, CallValue)> {
-        let result = |&value: &Value| {
-            Some((Array::of(of.function, value)?, CallValue { call: of.call, value }))
-        };
+        let result =
+            |&value: &Value| Some((Array::of(of.function, value)?, number(of.base, value)));
         of.operation.results.iter().filter_map(result).collect()
     }
 
     /// The operation that makes a value; `None` for a parameter of the program.
     pub(super) fn maker(&self, value: CallValue) -> Option<CallOperation<'m>> {
         let makers = self.makers.get_or_init(|| {
-            let mut makers = HashMap::new();
-            for of in &self.operations {
-                let results = of.operation.results.iter();
-                makers.extend(results.map(|&value| (CallValue { call: of.call, value }, of.at)));
+            let mut makers = vec![NONE; self.same.len()];
+            for (of, at) in self.operations.iter().zip(0_u32..) {
+                for &result in &of.operation.results {
+                    makers[number(of.base, result).index()] = at;
+                }
             }
             makers
         });
-        makers.get(&value).map(|&at| self.operations[at])
+        let at = *makers.get(value.index())?;
+        self.operations.get(at as usize).copied()
     }
 
     /// The array that a value is.
     pub(super) fn array(&self, value: CallValue) -> Option<Array> {
-        Array::of(self.functions.get(value.call)?, value.value)
+        let call = self.calls.partition_point(|&(_, base)| base <= value.0).checked_sub(1)?;
+        let &(function, base) = self.calls.get(call)?;
+        Array::of(function, Value(value.0 - base))
     }
 
     /// Whether a value is a parameter of the program.
     pub(super) fn is_given(&self, value: CallValue) -> bool {
-        let entry = self.functions.first().and_then(|entry| entry.block());
-        value.call == 0 && entry.is_some_and(|block| block.arguments.contains(&value.value))
+        let entry = self.calls.first().and_then(|(entry, _)| entry.block());
+        entry.is_some_and(|block| block.arguments.contains(&Value(value.0)))
     }
 
     /// Whether a value is a result of the program as it is.
@@ -169,27 +207,24 @@ impl<'m> WrittenOut<'m> {
     /// does: there it reads what they read.
     pub(super) fn end(&self, value: CallValue) -> Option<usize> {
         let ends = self.ends.get_or_init(|| {
-            let mut readers: HashMap<CallValue, usize> = HashMap::new();
+            let mut readers = vec![0_u32; self.same.len()];
             for operand in self.operations.iter().flat_map(|of| self.operands(of)) {
-                *readers.entry(operand).or_default() += 1;
+                readers[operand.index()] += 1;
             }
-            let mut ends: HashMap<CallValue, usize> = HashMap::new();
-            for of in self.operations.iter().rev() {
-                let until = self
-                    .result(of)
-                    .filter(|result| {
-                        runs_in_its_reader(of.operation) && readers.get(result) == Some(&1)
-                    })
-                    .and_then(|result| ends.get(&result).copied())
-                    .unwrap_or(of.at);
+            let mut ends = vec![NONE; self.same.len()];
+            let all = (0_u32..).zip(&self.operations).collect::<Vec<_>>();
+            for (at, of) in all.into_iter().rev() {
+                let result = self.result(of).map(CallValue::index);
+                let one = result.filter(|&of| readers[of] == 1);
+                let until = one.filter(|_| of.runs_in_its_reader()).map_or(at, |of| ends[of]);
                 for operand in self.operands(of) {
-                    let end = ends.entry(operand).or_insert(until);
-                    *end = until.max(*end);
+                    let end = &mut ends[operand.index()];
+                    *end = if *end == NONE { until } else { until.max(*end) };
                 }
             }
             ends
         });
-        ends.get(&value).copied()
+        ends.get(value.index()).filter(|&&end| end != NONE).map(|&end| end as usize)
     }
 
     /// Whether a value becomes a result of the program by operations on elements alone, or joins.
@@ -198,17 +233,7 @@ impl<'m> WrittenOut<'m> {
     }
 }
 
-/// Whether an operation works on elements alone.
-pub(super) fn is_by_element(operation: &Operation) -> bool {
-    matches!(
-        Operator::of(operation),
-        Operator::Row(row) if row.layout == LayoutRule::LikeOperand
-            && row.relayout == Relayout::Nothing
-            && operation.regions.is_empty()
-    )
-}
-
-fn runs_in_its_reader(operation: &Operation) -> bool {
-    let joins = |row: &tpu_ops::Entry| matches!(row.relayout, Relayout::Joined | Relayout::Padded);
-    is_by_element(operation) || matches!(Operator::of(operation), Operator::Row(row) if joins(row))
+/// The number of a value of the call whose first value has the number `base`.
+fn number(base: u32, value: Value) -> CallValue {
+    CallValue(base.saturating_add(value.0))
 }

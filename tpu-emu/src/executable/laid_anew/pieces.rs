@@ -1,6 +1,6 @@
 //! Arrays that are cut, joined, stacked and padded.
 use super::MIN_BYTES;
-use super::body::{CallOperation, CallValue, WrittenOut, is_by_element};
+use super::body::{CallOperation, CallValue, WrittenOut};
 use super::search::RelayoutSearch;
 use crate::executable::stored_array::{Array, LANES, SUBLANES};
 use crate::hbm::layout::default_layout;
@@ -20,10 +20,9 @@ fn is_tiled(axis: usize, rank: usize) -> bool {
 
 /// The operation that cuts a piece, if one does.
 fn cut<'m>(body: &WrittenOut<'m>, value: CallValue) -> Option<CallOperation<'m>> {
-    body.maker(value).filter(|maker| {
-        let row = Operator::of(maker.operation);
-        matches!(row, Operator::Row(row) if row.relayout == Relayout::Cut)
-    })
+    body.maker(value).filter(
+        |maker| matches!(maker.operator, Operator::Row(row) if row.relayout == Relayout::Cut),
+    )
 }
 
 impl<'m> RelayoutSearch<'m> {
@@ -43,7 +42,7 @@ impl<'m> RelayoutSearch<'m> {
             return;
         }
         let maker = body.operands(&of).next().and_then(|operand| body.maker(operand));
-        let made_here = maker.is_some_and(|maker| is_by_element(maker.operation));
+        let made_here = maker.is_some_and(|maker| maker.is_by_element());
         let source = from.by_default(self.rules).filter(|_| made_here);
         let passing = source.map_or(0, |(bytes, _)| bytes.0);
         self.kept(of, (&to, result), to.by_default(self.rules), passing);
@@ -143,7 +142,7 @@ impl<'m> RelayoutSearch<'m> {
         while let Some((value, depth)) = values.pop() {
             let Some(piece) = cut(body, value) else {
                 let maker = body.maker(value);
-                let maker = maker.filter(|maker| depth < DEPTH && is_by_element(maker.operation));
+                let maker = maker.filter(|maker| depth < DEPTH && maker.is_by_element());
                 let operands = maker.iter().flat_map(|maker| body.operands(maker));
                 values.extend(operands.map(|operand| (operand, depth + 1)));
                 continue;

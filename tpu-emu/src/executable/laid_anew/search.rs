@@ -46,7 +46,7 @@ impl<'m> RelayoutSearch<'m> {
     }
 
     fn operation(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
-        let entry = match Operator::of(of.operation) {
+        let entry = match of.operator {
             Operator::Structural(Structural::Composite) if top_k(of.operation).is_some() => &TOP_K,
             Operator::Row(entry) => entry,
             _ => return,

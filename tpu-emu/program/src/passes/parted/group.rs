@@ -20,12 +20,30 @@ pub(super) struct Group {
     pub(super) given: Vec<ValueId>,
 }
 
+/// Where the values of a block are made and read.
+pub(super) struct Uses {
+    makers: HashMap<ValueId, usize>,
+    readers: HashMap<ValueId, Vec<usize>>,
+}
+
+impl Uses {
+    pub(super) fn of(code: &Subgraph) -> Self {
+        let mut uses = Self { makers: HashMap::new(), readers: HashMap::new() };
+        for (at, node) in code.nodes.iter().enumerate() {
+            uses.makers.extend(node.results.iter().map(|&value| (value, at)));
+            for value in node.reads() {
+                uses.readers.entry(value).or_default().push(at);
+            }
+        }
+        uses
+    }
+}
+
 /// A block whose nodes are looked at.
 struct Looked<'a> {
     graph: &'a Graph,
     code: &'a Subgraph,
-    makers: HashMap<ValueId, usize>,
-    readers: HashMap<ValueId, Vec<usize>>,
+    uses: &'a Uses,
     rows: usize,
     /// Arrays of fewer bytes may be stored.
     small: usize,
@@ -34,32 +52,18 @@ struct Looked<'a> {
 impl Group {
     /// The nodes around one of them, if large arrays are not stored then.
     pub(super) fn around(
-        graph: &Graph,
-        code: &Subgraph,
+        (graph, code, uses): (&Graph, &Subgraph, &Uses),
         first: usize,
         least: usize,
     ) -> Option<Self> {
         let node = &code.nodes[first];
         let rows = *graph.value(*node.results.first()?).shape.dims.first()?;
-        let mut looked = Looked {
-            graph,
-            code,
-            makers: HashMap::new(),
-            readers: HashMap::new(),
-            rows,
-            small: least / PARTS_OF_PARTED_BYTES,
-        };
-        for (at, node) in code.nodes.iter().enumerate() {
-            looked.makers.extend(node.results.iter().map(|&value| (value, at)));
-            for value in node.reads() {
-                looked.readers.entry(value).or_default().push(at);
-            }
-        }
+        let looked = Looked { graph, code, uses, rows, small: least / PARTS_OF_PARTED_BYTES };
         let inside = looked.grown(first)?;
         let made: Vec<ValueId> =
             inside.iter().flat_map(|&at| code.nodes[at].results.iter().copied()).collect();
         let is_given = |value: &ValueId| {
-            let read = looked.readers.get(value).into_iter().flatten();
+            let read = uses.readers.get(value).into_iter().flatten();
             code.results.contains(value) || read.into_iter().any(|at| !inside.contains(at))
         };
         let given: Vec<ValueId> = made.iter().copied().filter(is_given).collect();
@@ -67,8 +71,7 @@ impl Group {
         let largest = hidden.map(|&value| graph.bytes(value)).max()?;
         let last = *inside.last()?;
         let late = |value: &ValueId| {
-            looked
-                .readers
+            uses.readers
                 .get(value)
                 .into_iter()
                 .flatten()
@@ -120,7 +123,7 @@ impl Looked<'_> {
                 if self.graph.bytes(value) < self.small {
                     continue;
                 }
-                let readers = self.readers.get(&value).map_or(&[][..], |of| of);
+                let readers = self.uses.readers.get(&value).map_or(&[][..], |of| of);
                 let parted = |&at: &usize| self.parted(&self.code.nodes[at], 1).is_some();
                 if self.code.results.contains(&value) || !readers.iter().all(parted) {
                     continue;
@@ -128,9 +131,9 @@ impl Looked<'_> {
                 open.extend(readers.iter().filter(|&&reader| inside.insert(reader)));
             }
             for value in self.taken(node, &inside) {
-                let Some(&maker) = self.makers.get(&value) else { continue };
+                let Some(&maker) = self.uses.makers.get(&value) else { continue };
                 let large = self.graph.bytes(value) >= self.small;
-                let only = self.readers[&value].iter().all(|reader| inside.contains(reader))
+                let only = self.uses.readers[&value].iter().all(|reader| inside.contains(reader))
                     && !self.code.results.contains(&value);
                 let may = matches!(self.code.nodes[maker].work, NodeKind::Kernel(_));
                 let fits = self.parted(&self.code.nodes[maker], 1).is_some();
@@ -144,7 +147,7 @@ impl Looked<'_> {
             let node = &self.code.nodes[*at];
             let taken = taken_parts(node, self.rows);
             node.operands.iter().zip(&taken).all(|(value, &taken)| {
-                taken || self.makers.get(value).is_none_or(|maker| !inside.contains(maker))
+                taken || self.uses.makers.get(value).is_none_or(|maker| !inside.contains(maker))
             })
         };
         inside.iter().all(whole).then_some(inside)
@@ -153,7 +156,7 @@ impl Looked<'_> {
     /// Whether a node takes parts of a large array that loops make where they read it.
     fn would_be_stored(&self, node: &Node, inside: &BTreeSet<usize>) -> bool {
         let loops = |value: &ValueId| {
-            let maker = self.makers.get(value).map(|&at| &self.code.nodes[at].work);
+            let maker = self.uses.makers.get(value).map(|&at| &self.code.nodes[at].work);
             matches!(
                 maker,
                 Some(
@@ -190,7 +193,7 @@ impl Looked<'_> {
                 return true;
             }
             let readers: BTreeSet<usize> =
-                self.readers.get(&result).into_iter().flatten().copied().collect();
+                self.uses.readers.get(&result).into_iter().flatten().copied().collect();
             let mut readers = readers.into_iter().map(|reader| &self.code.nodes[reader]);
             let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
             match &reader.work {
@@ -233,13 +236,16 @@ impl Looked<'_> {
     fn taken(&self, node: &Node, inside: &BTreeSet<usize>) -> Vec<ValueId> {
         let operands = node.operands.iter().zip(taken_parts(node, self.rows));
         let taken = operands.filter(|(_, taken)| *taken).map(|(&value, _)| value);
-        taken.filter(|value| self.makers.get(value).is_none_or(|at| !inside.contains(at))).collect()
+        taken
+            .filter(|value| self.uses.makers.get(value).is_none_or(|at| !inside.contains(at)))
+            .collect()
     }
 
     /// The bytes of the arrays that a node takes as a whole.
     fn wholes(&self, node: &Node, inside: &BTreeSet<usize>) -> Vec<usize> {
         let taken: HashSet<ValueId> = self.taken(node, inside).into_iter().collect();
-        let made = |value: &ValueId| self.makers.get(value).is_some_and(|at| inside.contains(at));
+        let made =
+            |value: &ValueId| self.uses.makers.get(value).is_some_and(|at| inside.contains(at));
         let whole = node.operands.iter().filter(|value| !taken.contains(value) && !made(value));
         whole.map(|&value| self.graph.bytes(value)).collect()
     }

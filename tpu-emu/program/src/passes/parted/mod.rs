@@ -18,7 +18,7 @@ mod group;
 mod write;
 
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
-use group::Group;
+use group::{Group, Uses};
 use std::sync::Arc;
 
 /// Makes arrays of so many bytes part by part, where that can be done.
@@ -43,10 +43,13 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
         }
     }
     let mut from = 0;
-    while let Some(at) = (from..code.nodes.len()).find(|&at| begins(graph, &code.nodes[at], least))
-    {
-        from = at + 1;
-        let Some(group) = Group::around(graph, code, at, least) else { continue };
+    loop {
+        let mut first =
+            (from..code.nodes.len()).filter(|&at| begins(graph, &code.nodes[at], least));
+        let Some(at) = first.next() else { return };
+        let uses = Uses::of(code);
+        let around = |at| Group::around((graph, code, &uses), at, least);
+        let Some(group) = std::iter::once(at).chain(first).find_map(around) else { return };
         from = group.write(graph, code) + 1;
     }
 }
