@@ -21,12 +21,12 @@ pub(super) struct Group {
 }
 
 /// Where the values of a block are made and read.
-pub(super) struct Uses {
+pub(super) struct ReadersAndMakers {
     makers: HashMap<ValueId, usize>,
     readers: HashMap<ValueId, Vec<usize>>,
 }
 
-impl Uses {
+impl ReadersAndMakers {
     pub(super) fn of(code: &Subgraph) -> Self {
         let mut uses = Self { makers: HashMap::new(), readers: HashMap::new() };
         for (at, node) in code.nodes.iter().enumerate() {
@@ -43,7 +43,7 @@ impl Uses {
 struct Looked<'a> {
     graph: &'a Graph,
     code: &'a Subgraph,
-    uses: &'a Uses,
+    uses: &'a ReadersAndMakers,
     rows: usize,
     /// Arrays of fewer bytes may be stored.
     small: usize,
@@ -52,7 +52,7 @@ struct Looked<'a> {
 impl Group {
     /// The nodes around one of them, if large arrays are not stored then.
     pub(super) fn around(
-        (graph, code, uses): (&Graph, &Subgraph, &Uses),
+        (graph, code, uses): (&Graph, &Subgraph, &ReadersAndMakers),
         first: usize,
         least: usize,
     ) -> Option<Self> {

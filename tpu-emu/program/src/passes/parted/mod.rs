@@ -18,7 +18,7 @@ mod group;
 mod write;
 
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
-use group::{Group, Uses};
+use group::{Group, ReadersAndMakers};
 use std::sync::Arc;
 
 /// Makes arrays of so many bytes part by part, where that can be done.
@@ -47,7 +47,7 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
         let mut first =
             (from..code.nodes.len()).filter(|&at| begins(graph, &code.nodes[at], least));
         let Some(at) = first.next() else { return };
-        let uses = Uses::of(code);
+        let uses = ReadersAndMakers::of(code);
         let around = |at| Group::around((graph, code, &uses), at, least);
         let Some(group) = std::iter::once(at).chain(first).find_map(around) else { return };
         from = group.write(graph, code) + 1;
