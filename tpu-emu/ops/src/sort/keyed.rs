@@ -187,37 +187,46 @@ impl<P: Packed> Keyed<P> {
         self.keys.iter().skip(1).map(|(key, _)| 8 * key.dtype.host_bytes()).sum()
     }
 
-    /// Gives the codes of elements of the row at `start`, block by block, each with the place of
-    /// its first one.
+    /// The codes of a block of elements, of which the first one is at `start`.
+    fn fill(&self, operands: &[&[u8]], start: usize, packed: &mut [P]) {
+        let mut codes = [0; SORT_BLOCK_ELEMENTS];
+        let codes = &mut codes[..packed.len()];
+        packed.fill(P::zeroed());
+        for (key, encode) in &self.keys {
+            encode(key, operands[key.operand], start, self.rows.inner, codes);
+            let bits = 8 * key.dtype.host_bytes();
+            for (packed, &code) in packed.iter_mut().zip(&*codes) {
+                *packed = packed.push(bits, code);
+            }
+        }
+    }
+
+    /// Gives the codes of elements of the row at `start`, block by block.
     pub(super) fn codes(
         &self,
         operands: &[&[u8]],
         start: usize,
         places: Range<usize>,
-        mut take: impl FnMut(usize, &[P]),
+        mut take: impl FnMut(&[P]),
     ) {
         let mut packed = [P::zeroed(); SORT_BLOCK_ELEMENTS];
-        self.key_codes(operands, start, places, |first, of_keys| {
-            let packed = &mut packed[..of_keys[0].len()];
-            packed.fill(P::zeroed());
-            for ((key, _), codes) in self.keys.iter().zip(of_keys) {
-                let bits = 8 * key.dtype.host_bytes();
-                for (packed, &code) in packed.iter_mut().zip(*codes) {
-                    *packed = packed.push(bits, code);
-                }
-            }
-            take(first, packed);
-        });
+        for first in places.clone().step_by(SORT_BLOCK_ELEMENTS) {
+            let packed = &mut packed[..SORT_BLOCK_ELEMENTS.min(places.end - first)];
+            self.fill(operands, start + first * self.rows.inner, packed);
+            take(packed);
+        }
     }
 
-    /// The packed codes of the row at `start`.
+    /// The codes of the row at `start`, packed with their places.
     fn encode(&self, operands: &[&[u8]], start: usize, packed: &mut [P]) {
-        self.codes(operands, start, 0..packed.len(), |first, codes| {
-            let places = (0_u64..).skip(first);
-            for ((packed, &code), place) in packed[first..].iter_mut().zip(codes).zip(places) {
-                *packed = code.push(32, place);
+        let step = self.rows.inner * SORT_BLOCK_ELEMENTS;
+        let mut places = 0_u64..;
+        for (number, packed) in packed.chunks_mut(SORT_BLOCK_ELEMENTS).enumerate() {
+            self.fill(operands, start + number * step, packed);
+            for (packed, place) in packed.iter_mut().zip(&mut places) {
+                *packed = packed.push(32, place);
             }
-        });
+        }
     }
 
     /// What is left of it without some results, and without operands that count.

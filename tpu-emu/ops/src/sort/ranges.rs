@@ -90,7 +90,7 @@ fn whole<P: Packed>(
         let mut ends: Option<(P, P)> = None;
         let mut last: Option<(P, P)> = None;
         let mut ascends = true;
-        keyed.codes(operands, start, first..length.min(first + SORT_PART_ELEMENTS), |_, codes| {
+        keyed.codes(operands, start, first..length.min(first + SORT_PART_ELEMENTS), |codes| {
             for &code in codes {
                 let (low, high) = ends.unwrap_or((code, code));
                 ends = Some((low.min(code), high.max(code)));
@@ -160,7 +160,7 @@ fn counts<P: Packed>(
     let parts = parallel::map(length.div_ceil(SORT_PART_ELEMENTS), |part| {
         let mut counts = vec![0_usize; bins];
         let first = part * SORT_PART_ELEMENTS;
-        keyed.codes(operands, start, first..length.min(first + SORT_PART_ELEMENTS), |_, codes| {
+        keyed.codes(operands, start, first..length.min(first + SORT_PART_ELEMENTS), |codes| {
             for &code in codes.iter().filter(|&&code| of.has(code)) {
                 counts[code.above(of.low, bits)] += 1;
             }
