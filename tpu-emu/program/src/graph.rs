@@ -97,6 +97,24 @@ impl NodeKind {
         };
         pair.into_iter().flatten().chain(branches)
     }
+
+    /// The blocks inside of control flow, in order, to be changed.
+    pub(crate) fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Subgraph> {
+        let (pair, branches) = match self {
+            Self::While(condition, body) => {
+                ([Some(Arc::make_mut(condition)), Some(Arc::make_mut(body))], &mut [][..])
+            }
+            Self::Branch(branches) => ([None, None], &mut branches[..]),
+            Self::Each(each) => ([Some(&mut each.body), None], &mut [][..]),
+            Self::Elementwise(_)
+            | Self::Access(_)
+            | Self::Iota(_)
+            | Self::Splat(_)
+            | Self::Constant(_)
+            | Self::Kernel(_) => ([None, None], &mut [][..]),
+        };
+        pair.into_iter().flatten().chain(branches)
+    }
 }
 
 /// What the name of an operation ends with that is made again for want of memory.

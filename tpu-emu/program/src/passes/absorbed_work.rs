@@ -33,18 +33,7 @@ pub(crate) fn absorb(graph: &mut Graph) {
 
 fn block(graph: &Graph, block: &mut Subgraph, is_main: bool) {
     for node in &mut block.nodes {
-        match &mut node.work {
-            NodeKind::While(condition, body) => {
-                for inner in [condition, body] {
-                    self::block(graph, Arc::make_mut(inner), false);
-                }
-            }
-            NodeKind::Branch(blocks) => {
-                blocks.iter_mut().for_each(|inner| self::block(graph, inner, false));
-            }
-            NodeKind::Each(each) => self::block(graph, &mut each.body, false),
-            _ => {}
-        }
+        node.work.blocks_mut().for_each(|inner| self::block(graph, inner, false));
     }
     let large = |&value: &ValueId| graph.bytes(value) >= MIN_ABSORBED_BYTES;
     let may = |node: &Node| {

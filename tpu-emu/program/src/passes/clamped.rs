@@ -33,22 +33,11 @@ fn block(graph: &Graph, code: &mut Subgraph, splats: &mut Splats) -> bool {
     let mut changed = false;
     let mut clamped: HashMap<Clamped, ValueId> = HashMap::new();
     for node in &mut code.nodes {
-        match &mut node.work {
-            NodeKind::While(condition, body) => {
-                changed |= block(graph, Arc::make_mut(condition), splats);
-                changed |= block(graph, Arc::make_mut(body), splats);
-            }
-            NodeKind::Branch(blocks) => {
-                for inner in blocks {
-                    changed |= block(graph, inner, splats);
-                }
-            }
-            NodeKind::Each(each) => changed |= block(graph, &mut each.body, splats),
-            _ => {
-                if let Some(number) = node.only_element(graph) {
-                    splats.insert(node.results[0], number);
-                }
-            }
+        for inner in node.work.blocks_mut() {
+            changed |= block(graph, inner, splats);
+        }
+        if let Some(number) = node.only_element(graph) {
+            splats.insert(node.results[0], number);
         }
         if let Some((of, bound, side)) = clamp(node, splats) {
             let (result, elements) = (node.results[0], |value| graph.value(value).shape.elements());

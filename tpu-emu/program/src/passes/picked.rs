@@ -22,17 +22,9 @@ pub(crate) fn pick(graph: &mut Graph, least: usize) {
 fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
     let mut any = false;
     for node in &mut code.nodes {
-        match &mut node.work {
-            NodeKind::While(condition, body) => {
-                block(graph, Arc::make_mut(condition), least);
-                block(graph, Arc::make_mut(body), least);
-            }
-            NodeKind::Branch(blocks) => {
-                blocks.iter_mut().for_each(|inner| block(graph, inner, least));
-            }
-            NodeKind::Each(each) => block(graph, &mut each.body, least),
-            NodeKind::Kernel(kernel) => any |= kernel.picks().is_some(),
-            _ => {}
+        node.work.blocks_mut().for_each(|inner| block(graph, inner, least));
+        if let NodeKind::Kernel(kernel) = &node.work {
+            any |= kernel.picks().is_some();
         }
     }
     if !any {

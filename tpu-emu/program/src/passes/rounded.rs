@@ -25,17 +25,10 @@ pub(crate) fn round(graph: &mut Graph, least: usize) {
 fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Splats) {
     let mut any = false;
     for node in &mut code.nodes {
-        match &mut node.work {
-            NodeKind::While(condition, body) => {
-                block(graph, Arc::make_mut(condition), least, splats);
-                block(graph, Arc::make_mut(body), least, splats);
-            }
-            NodeKind::Branch(blocks) => {
-                for inner in blocks {
-                    block(graph, inner, least, splats);
-                }
-            }
-            NodeKind::Each(each) => block(graph, &mut each.body, least, splats),
+        for inner in node.work.blocks_mut() {
+            block(graph, inner, least, splats);
+        }
+        match &node.work {
             NodeKind::Kernel(kernel) => {
                 let large = |at: &usize| graph.bytes(node.operands[*at]) >= least;
                 any |= (0..node.operands.len()).filter(large).any(|at| kernel.rounds(at));

@@ -1,9 +1,8 @@
 //! What is read late is made again just before it is read.
 use super::cut::{Cut, Manner};
 use super::products::products_made_again;
-use crate::graph::{Graph, Node, NodeKind, REMATERIALIZED, Subgraph, ValueId};
+use crate::graph::{Graph, Node, REMATERIALIZED, Subgraph, ValueId};
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
 
 /// Makes values again that nodes read from a moment on, in each block that the moment is in;
 /// says whether there are any. `path` has what is made then, from the outermost block inwards.
@@ -20,19 +19,8 @@ fn block(graph: &mut Graph, code: &mut Subgraph, path: &[ValueId], manner: &Mann
     let Some(at) = code.nodes.iter().position(makes) else { return false };
     let mut changed = false;
     if !inside.is_empty() {
-        match &mut code.nodes[at].work {
-            NodeKind::While(condition, body) => {
-                for code in [condition, body] {
-                    changed |= block(graph, Arc::make_mut(code), inside, manner);
-                }
-            }
-            NodeKind::Branch(blocks) => {
-                for code in blocks {
-                    changed |= block(graph, code, inside, manner);
-                }
-            }
-            NodeKind::Each(each) => changed |= block(graph, &mut each.body, inside, manner),
-            _ => {}
+        for code in code.nodes[at].work.blocks_mut() {
+            changed |= block(graph, code, inside, manner);
         }
     }
     // A loop or a branch that goes on reads what it reads.

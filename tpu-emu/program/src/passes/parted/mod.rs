@@ -19,7 +19,6 @@ mod write;
 
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use group::{Group, ReadersAndMakers};
-use std::sync::Arc;
 
 /// Makes arrays of so many bytes part by part, where that can be done.
 pub(crate) fn part(graph: &mut Graph, least: usize) {
@@ -30,17 +29,7 @@ pub(crate) fn part(graph: &mut Graph, least: usize) {
 
 fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
     for node in &mut code.nodes {
-        match &mut node.work {
-            NodeKind::While(condition, body) => {
-                block(graph, Arc::make_mut(condition), least);
-                block(graph, Arc::make_mut(body), least);
-            }
-            NodeKind::Branch(blocks) => {
-                blocks.iter_mut().for_each(|inner| block(graph, inner, least));
-            }
-            NodeKind::Each(each) => block(graph, &mut each.body, least),
-            _ => {}
-        }
+        node.work.blocks_mut().for_each(|inner| block(graph, inner, least));
     }
     let mut from = 0;
     loop {

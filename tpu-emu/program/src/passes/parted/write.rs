@@ -16,9 +16,15 @@ impl Group {
             rows: Vec::new(),
             devices: Arc::default(),
         };
+        let in_order: Arc<[usize]> = (0..self.parts).collect();
         let mut operands = Vec::new();
+        let mut give = |whole: ValueId, part: ValueId| {
+            operands.push(whole);
+            each.rows.push(Arc::clone(&in_order));
+            each.body.parameters.push(part);
+        };
         let mut part_of: HashMap<ValueId, ValueId> = HashMap::new();
-        let (mut before, mut behind) = (Vec::new(), Vec::new());
+        let (mut before, mut inner, mut behind) = (Vec::new(), Vec::new(), Vec::new());
         let last = self.inside.last().copied().unwrap_or_default();
         let name = Arc::clone(&nodes[self.first].name);
         let location = nodes[self.first].location;
@@ -39,9 +45,7 @@ impl Group {
                 node.shapes[index].dims[0] /= self.parts;
                 *value = *part_of.entry(*value).or_insert_with(|| {
                     let part = graph.add(node.shapes[index].clone());
-                    operands.push(*value);
-                    each.rows.push((0..self.parts).collect());
-                    each.body.parameters.push(part);
+                    give(*value, part);
                     part
                 });
             }
@@ -55,9 +59,7 @@ impl Group {
                 before.push(Node { results: vec![line], shapes: Vec::new(), ..node.clone() });
                 node.work = NodeKind::Access(Access { offset: 0, strides });
                 node.operands = vec![part];
-                operands.push(line);
-                each.rows.push((0..self.parts).collect());
-                each.body.parameters.push(part);
+                give(line, part);
             }
             for value in &mut node.results {
                 let mut shape = graph.value(*value).shape.clone();
@@ -71,8 +73,9 @@ impl Group {
             {
                 node.work = NodeKind::Kernel(part);
             }
-            each.body.nodes.push(node);
+            inner.push(node);
         }
+        each.body.nodes = inner;
         each.body.results = self.given.iter().map(|value| part_of[value]).collect();
         code.nodes = before;
         let place = code.nodes.len();

@@ -20,7 +20,7 @@ mod nested;
 mod region;
 mod segments;
 
-use crate::graph::{Node, NodeKind, Subgraph, ValueId};
+use crate::graph::{Node, Subgraph, ValueId};
 use crate::spmd::participants::ManualGroup;
 use classes::{ClassId, ClassMaps};
 use segments::Segment;
@@ -114,18 +114,5 @@ fn rename(node: &mut Node, renamed: &HashMap<ValueId, ValueId>) {
         block.nodes.iter_mut().for_each(|node| rename(node, renamed));
         block.results.iter_mut().for_each(now);
     };
-    match &mut node.work {
-        NodeKind::While(condition, body) => {
-            block(Arc::make_mut(condition));
-            block(Arc::make_mut(body));
-        }
-        NodeKind::Branch(blocks) => blocks.iter_mut().for_each(block),
-        NodeKind::Each(each) => block(&mut each.body),
-        NodeKind::Elementwise(_)
-        | NodeKind::Access(_)
-        | NodeKind::Iota(_)
-        | NodeKind::Splat(_)
-        | NodeKind::Constant(_)
-        | NodeKind::Kernel(_) => {}
-    }
+    node.work.blocks_mut().for_each(block);
 }
