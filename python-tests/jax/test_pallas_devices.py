@@ -247,7 +247,7 @@ CORES = """
 """
 
 
-@pytest.mark.skipif(JAXLIB < (0, 10), reason="kernels had other parameters")
+@pytest.mark.skipif(JAXLIB < (0, 10), reason="pl.kernel took out_shape and scratch_shapes before")
 @pytest.mark.parametrize("checks", ["bounds", "uninit,races"])
 def test_cores_of_a_device_copy_to_each_other(checks):
     environment = {"TPU_EMU_TOPOLOGY": "v5p:2x2x1", "TPU_EMU_PALLAS_CHECK": checks}

@@ -237,13 +237,9 @@ impl<'m> RelayoutSearch<'m> {
         of: CallOperation<'m>,
         (array, value): (&Array, CallValue),
         stored: Option<(Bytes, Layout)>,
-        passing: u64,
+        more: u64,
     ) {
-        let Some((Bytes(kept), layout)) = stored else { return };
-        if kept.saturating_add(passing) >= MIN_BYTES {
-            let (operation, at, array, value) = (of.operation, of.at, array.clone(), Some(value));
-            self.stored.push(Stored { operation, at, array, layout, kept, passing, value });
-        }
+        self.note(of, (array, Some(value)), stored, more);
     }
 
     /// What is stored while an operation runs, with more bytes.
@@ -254,12 +250,20 @@ impl<'m> RelayoutSearch<'m> {
         stored: Option<(Bytes, Layout)>,
         more: u64,
     ) {
-        let Some((Bytes(bytes), layout)) = stored else { return };
-        let passing = bytes.saturating_add(more);
-        if passing >= MIN_BYTES {
+        self.note(of, (array, None), stored, more);
+    }
+
+    fn note(
+        &mut self,
+        of: CallOperation<'m>,
+        (array, value): (&Array, Option<CallValue>),
+        stored: Option<(Bytes, Layout)>,
+        passing: u64,
+    ) {
+        let Some((Bytes(own), layout)) = stored else { return };
+        if own.saturating_add(passing) >= MIN_BYTES {
             let (operation, at, array) = (of.operation, of.at, array.clone());
-            let (value, kept) = (None, 0);
-            self.stored.push(Stored { operation, at, array, layout, kept, passing, value });
+            self.stored.push(Stored { operation, at, array, layout, own, passing, value });
         }
     }
 
@@ -270,10 +274,10 @@ impl<'m> RelayoutSearch<'m> {
         array: &Array,
         stored: Option<(Bytes, Layout)>,
     ) {
-        let Some((Bytes(passing), layout)) = stored else { return };
-        let (array, value, kept, at) = (array.clone(), None, 0, 0);
-        let one = Stored { operation, at, array, layout, kept, passing, value };
-        self.take(Some(one.charged(passing, 0)));
+        let Some((Bytes(own), layout)) = stored else { return };
+        let (array, value, passing, at) = (array.clone(), None, 0, 0);
+        let one = Stored { operation, at, array, layout, own, passing, value };
+        self.take(Some(one.charged(own, 0)));
     }
 
     fn take(&mut self, found: Option<LaidAnew>) {

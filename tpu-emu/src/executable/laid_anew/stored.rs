@@ -16,16 +16,16 @@ pub(super) struct Stored<'m> {
     pub(super) array: Array,
     pub(super) layout: Layout,
     /// Bytes that are there until `value` is not needed any more.
-    pub(super) kept: u64,
-    /// Bytes that are there while the operation runs only.
+    pub(super) own: u64,
+    /// More bytes that are there while the operation runs only.
     pub(super) passing: u64,
-    /// What is stored.
+    /// What is stored; `None` for what nobody needs behind the operation.
     pub(super) value: Option<CallValue>,
 }
 
 impl Stored<'_> {
     fn bytes(&self) -> u64 {
-        self.kept.saturating_add(self.passing)
+        self.own.saturating_add(self.passing)
     }
 
     /// This as what is charged for all that is there with it.
@@ -56,9 +56,9 @@ pub(super) fn most(body: &WrittenOut<'_>, all: &[Stored<'_>]) -> Option<LaidAnew
     for one in all {
         let begins = changes.entry(one.at).or_default();
         (begins.0, begins.1) =
-            (begins.0.saturating_add(one.kept), begins.1.saturating_add(one.passing));
+            (begins.0.saturating_add(one.own), begins.1.saturating_add(one.passing));
         let ends = changes.entry(until(one)).or_default();
-        ends.2 = ends.2.saturating_add(one.kept);
+        ends.2 = ends.2.saturating_add(one.own);
     }
     let mut now = 0_u64;
     let mut fullest = (0_u64, 0_usize);
