@@ -252,3 +252,93 @@ CORES = """
 def test_cores_of_a_device_copy_to_each_other(checks):
     environment = {"TPU_EMU_TOPOLOGY": "v5p:2x2x1", "TPU_EMU_PALLAS_CHECK": checks}
     assert output(CORES, environment) == "2\n"
+
+
+KEPT = """
+    import jax, jax.numpy as jnp, numpy as np
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import tpu as pltpu
+
+    n = 4
+    mesh = pltpu.create_tensorcore_mesh("core")
+    on_cores = pl.core_map(mesh=mesh)
+
+    def kept(each, as_one):
+        kept_ref = pl.empty_ref_like(pltpu.SMEM((1, n), jnp.int32))
+        ready = pl.empty_ref_like(pltpu.SemaphoreType.REGULAR(()))
+
+        @on_cores
+        def _():
+            core = jax.lax.axis_index("core")
+            for i in range(n):
+                kept_ref[0, i] = i + core * each
+            pl.semaphore_signal(ready, core + 1)
+
+        if as_one:
+            return kept_ref[...]
+        out_ref = pl.empty_ref_like(pltpu.HBM((len(mesh.devices), 1, n), jnp.int32))
+
+        @on_cores
+        def _():
+            core = jax.lax.axis_index("core")
+            pl.semaphore_wait(ready, core + 1)
+            pltpu.sync_copy(kept_ref, out_ref.at[core])
+
+        return out_ref[...]
+
+    made = np.asarray(jax.jit(kept, static_argnums=(0, 1))(10, False))
+    assert (made[:, 0] == np.arange(n) + 10 * np.arange(2)[:, None]).all(), made
+    made = np.asarray(jax.jit(kept, static_argnums=(0, 1))(0, True))
+    assert (made == np.arange(n)).all(), made
+    try:
+        np.asarray(jax.jit(kept, static_argnums=(0, 1))(10, True))
+    except jax.errors.JaxRuntimeError as error:
+        print(str(error).splitlines()[0])
+"""
+
+
+@pytest.mark.skipif(JAXLIB < (0, 10), reason="kernels had other parameters")
+@pytest.mark.parametrize("checks", ["bounds", "uninit,races"])
+def test_each_core_keeps_an_array_of_its_own(checks):
+    environment = {"TPU_EMU_TOPOLOGY": "v5p:2x2x1", "TPU_EMU_PALLAS_CHECK": checks}
+    told = output(KEPT, environment)
+    assert "in memory that each of 2 cores has for itself" in told
+    assert "which core's is meant is not known" in told
+
+
+SHARED_OUT = """
+    import jax, jax.numpy as jnp, numpy as np
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import tpu as pltpu
+
+    def kernel(first_ref, o_ref, total):
+        @pl.when(first_ref[0] == 1)
+        def _():
+            total[0] = 0
+        first_ref[0] = 0
+        total[0] = total[0] + pl.program_id(1) + 1
+        o_ref[...] = jnp.full((8, 128), total[0], jnp.int32)
+
+    made = pl.pallas_call(
+        kernel,
+        out_shape=jax.ShapeDtypeStruct((48, 128), jnp.int32),
+        grid_spec=pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=1,
+            grid=(2, 3),
+            out_specs=pl.BlockSpec((8, 128), lambda core, i, _: (core * 3 + i, 0)),
+            scratch_shapes=[pltpu.SMEM((1,), jnp.int32)],
+        ),
+        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "arbitrary")),
+    )(jnp.ones((1,), jnp.int32))
+    print(made[::8, 0].tolist())
+"""
+
+
+@pytest.mark.skipif(JAXLIB < (0, 8), reason="kernels had other parameters")
+@pytest.mark.parametrize(
+    ("topology", "made"),
+    [("v5p:2x2x1", "[1, 3, 6, 1, 3, 6]\n"), ("v5e:1x1", "[1, 3, 6, 7, 9, 12]\n")],
+    ids=["two cores", "one core"],
+)
+def test_points_of_two_cores_have_scalars_and_scratch_of_their_core(topology, made):
+    assert output(SHARED_OUT, {"TPU_EMU_TOPOLOGY": topology}) == made

@@ -1,5 +1,6 @@
 //! What an operation becomes that is no more than a call: bytes in, bytes out.
 use crate::OneHot;
+use crate::core_arrays::CoreArrays;
 use crate::core_records::CoreRecords;
 use crate::custom_call::CallKernel;
 use crate::host_transfer::{Channel, HostTransfers};
@@ -197,6 +198,19 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// them something else, or somebody hears of each run.
     fn is_own(&self) -> bool {
         self.channel().is_some() || self.custom_call().is_some()
+    }
+
+    /// Which of its arrays lie in memories that each core of a device has for itself; `None` where
+    /// it is no kernel of cores.
+    fn core_arrays(&self) -> Option<CoreArrays> {
+        None
+    }
+
+    /// The kernel whose arrays of these numbers have a part for each of so many cores, one after
+    /// the other. `None` where it has no such form.
+    fn with_core_parts(&self, parts: CoreArrays) -> Option<Arc<dyn Kernel>> {
+        let _ = parts;
+        None
     }
 
     /// Whether a run waits for the other replicas of the run. Then it has an effect, and takes

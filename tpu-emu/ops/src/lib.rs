@@ -9,6 +9,7 @@ mod channel;
 mod collective;
 mod contraction;
 mod convolve;
+pub mod core_arrays;
 pub mod core_records;
 pub mod custom;
 mod edges;

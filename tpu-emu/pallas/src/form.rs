@@ -80,6 +80,16 @@ pub(crate) struct Entry {
     pub(crate) arguments: Vec<Argument>,
 }
 
+impl Entry {
+    /// On how many cores it runs.
+    pub(crate) fn core_count(&self) -> usize {
+        match self.cores.core.and_then(|at| self.grid.get(at)) {
+            Some(&Extent::Known(count)) => usize::try_from(count).unwrap_or(1),
+            Some(Extent::Operand(_)) | None => 1,
+        }
+    }
+}
+
 /// Which dimensions of a grid are not gone through, but run beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Cores {
@@ -124,6 +134,17 @@ pub(crate) struct Argument {
     pub(crate) written: bool,
     /// Whether the kernel writes all of it at each point of the grid, before it reads there.
     pub(crate) covered: bool,
+}
+
+impl Argument {
+    /// Whether it is an array of the call in memory that each core has for itself.
+    pub(crate) fn is_of_core(&self) -> bool {
+        match self.source {
+            Source::Copy(_) => true,
+            Source::Whole(_) => matches!(self.cell, Cell::Semaphore(_)),
+            Source::Window(_) | Source::Scratch => false,
+        }
+    }
 }
 
 /// What lies in a memory.

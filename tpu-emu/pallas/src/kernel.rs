@@ -2,6 +2,7 @@
 use crate::core_memory::CalledKernel;
 use crate::extents::settle;
 use crate::form::Program;
+use crate::kept::Kept;
 use crate::lower::{Signature, lower};
 use crate::machine::copies::CopyOrder;
 use crate::machine::memory::Place;
@@ -19,6 +20,7 @@ use tpu_base::tensor::Shape;
 use tpu_mosaic::ir::{LocationId, Locations, user_line};
 use tpu_mosaic::memory::{Budget, Call, Tiling, budgets};
 use tpu_mosaic::{Config, Module, Refusal};
+use tpu_ops::core_arrays::CoreArrays;
 use tpu_ops::custom_call::{Backend, CallSite};
 use tpu_ops::{Cost, Cx, Kernel, Numerics};
 
@@ -45,6 +47,8 @@ pub struct Compiler {
     settings: Settings,
     /// Words of rows that the smallest tile of vector memory has.
     least_words: u64,
+    /// TensorCores of a device.
+    tensor_cores: usize,
 }
 
 impl fmt::Debug for Compiler {
@@ -54,10 +58,16 @@ impl fmt::Debug for Compiler {
 }
 
 impl Compiler {
-    /// A compiler for a machine that computes so, and whose smallest tile of vector memory has
-    /// so many words of rows.
-    pub fn new(numerics: Numerics, least_words: u64, outside: Outside, settings: Settings) -> Self {
-        Self { numerics, pieces: Pieces::new(numerics), outside, settings, least_words }
+    /// A compiler for a machine that computes so, whose smallest tile of vector memory has so many
+    /// words of rows, and whose devices have so many TensorCores.
+    pub fn new(
+        numerics: Numerics,
+        (least_words, tensor_cores): (u64, usize),
+        outside: Outside,
+        settings: Settings,
+    ) -> Self {
+        let pieces = Pieces::new(numerics);
+        Self { numerics, pieces, outside, settings, least_words, tensor_cores }
     }
 
     /// The kernel of a call on devices that run it together, by their numbers: it takes the
@@ -88,7 +98,12 @@ impl Compiler {
         let own_name = || module.kernels().next().map(|function| Arc::clone(&function.name));
         let name: Arc<str> =
             site.kernel_name.clone().or_else(own_name).unwrap_or_else(|| "kernel".into());
-        let signature = Signature { name: &name, operands: &site.operands, results: &site.results };
+        let signature = Signature {
+            name: &name,
+            operands: &site.operands,
+            results: &site.results,
+            tensor_cores: self.tensor_cores,
+        };
         let program = lower(&module, &config, signature, &self.pieces)
             .map_err(|refusals| told(&module, refusals))?;
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
@@ -116,11 +131,13 @@ impl Compiler {
             config: Arc::new(config),
             module: Arc::new(module),
         };
+        let kept = Kept::new(&program, &called.config, (&site.operands, &site.results), devices);
         let kernel = PallasKernel {
             has_shares: AtomicBool::new(has_shares(&program, &site.aliases)),
-            program,
+            program: Arc::new(program),
             aliases: site.aliases.clone(),
             operands: site.operands.len(),
+            kept,
             devices: devices.to_vec(),
             settings: self.settings,
             site: Arc::new(CallSite { backend: Backend::Opaque([].into()), ..site.clone() }),
@@ -176,23 +193,25 @@ fn failed(name: &str, failure: &Failure, locations: &Locations, call: Option<&st
 
 /// A kernel as a step of a program.
 pub(crate) struct PallasKernel {
-    pub(crate) program: Program,
+    pub(crate) program: Arc<Program>,
     /// The operand whose memory each result shares.
     pub(crate) aliases: Vec<Option<usize>>,
     /// How many operands each device has.
-    operands: usize,
+    pub(crate) operands: usize,
+    /// What lasts longer than it in memories of its cores.
+    pub(crate) kept: Kept,
     /// The numbers of its devices in the run.
-    devices: Vec<usize>,
+    pub(crate) devices: Vec<usize>,
     pub(crate) settings: Settings,
     /// Whether points of its grid may run beside each other.
     pub(crate) has_shares: AtomicBool,
     /// The call, without what it says of the kernel.
-    site: Arc<CallSite>,
+    pub(crate) site: Arc<CallSite>,
     /// What each entry takes of its core's memories, and how arrays are tiled there.
-    takes: (Vec<Budget>, Tiling),
-    cost: Cost,
+    pub(crate) takes: (Vec<Budget>, Tiling),
+    pub(crate) cost: Cost,
     /// Bytes of memory that a run moves, by the kernel's author.
-    bytes_accessed: Option<f64>,
+    pub(crate) bytes_accessed: Option<f64>,
     pub(crate) outside: Outside,
 }
 
@@ -221,7 +240,8 @@ impl PallasKernel {
                     (operands[from], shared[from]) = (results[result], true);
                 }
             }
-            Arrays { operands, results, shared, device }
+            let parts = self.kept.of_device(at, (taken, made));
+            Arrays { operands, results, shared, device, parts }
         };
         let devices = device.as_ref().map_or(&self.devices[..], std::slice::from_ref);
         devices.iter().enumerate().map(arrays).collect()
@@ -249,6 +269,7 @@ impl Kernel for PallasKernel {
         {
             return done.map_err(|failure| self.error(&failure, true));
         }
+        self.leave_out_cores(&places);
         let arrays = self.arrays(cx.device, operands, &places);
         let mut machine =
             Machine::new(&self.program, arrays, &self.outside, (order, checks, Fill::Usual));
@@ -265,6 +286,14 @@ impl Kernel for PallasKernel {
 
     fn is_own(&self) -> bool {
         true
+    }
+
+    fn core_arrays(&self) -> Option<CoreArrays> {
+        Some(self.kept.all.clone())
+    }
+
+    fn with_core_parts(&self, parts: CoreArrays) -> Option<Arc<dyn Kernel>> {
+        Some(Arc::new(self.in_parts(parts)?))
     }
 
     fn starts_from(&self, result: usize) -> Option<usize> {

@@ -5,6 +5,7 @@
 pub mod core_memory;
 mod extents;
 mod form;
+mod kept;
 mod kernel;
 mod lower;
 mod machine;

@@ -1,6 +1,7 @@
 //! Programs: from a module to a plan that can run on one device.
 pub(crate) mod chip_plan;
 pub mod compile;
+pub mod core_parts;
 #[cfg(test)]
 pub(crate) mod differential;
 mod elementwise_body;

@@ -23,6 +23,7 @@ use tpu_base::units::{Bytes, to_u64, to_usize};
 use tpu_ops::{CallCompiler, Numerics};
 use tpu_pallas::core_memory::CalledKernel;
 use tpu_program::compile::{Passes, plan};
+use tpu_program::core_parts::give_each_core_its_part;
 use tpu_program::import::{BodyMaker, load};
 use tpu_program::plan::{Plan, StorageForm};
 use tpu_program::rewrite::custom_partitioning::partitioned;
@@ -92,6 +93,9 @@ pub(crate) fn compile(
     )?;
     let entry = loaded.entry;
     let mut graph = loaded.graph;
+    if target.generation.num_cores > 1 {
+        give_each_core_its_part(&mut graph, &module.locations)?;
+    }
     let mut io_shardings = if spread.count > 1 && only.is_none() {
         let shape = |&value| graph.value(value).shape.clone();
         let parameters = graph.main.parameters.iter().map(shape).collect();

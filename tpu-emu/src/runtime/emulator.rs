@@ -69,7 +69,9 @@ impl Emulator {
         let Config { host_memory, poison, vectors, hosts_timeout, outside, pallas, .. } = config;
         simd::limit(vectors);
         let processes = topology.process_count();
-        let least_words = topology.generation().least_words();
+        let generation = topology.generation();
+        let tensor_cores = usize::try_from(generation.num_cores).unwrap_or(1);
+        let of_cores = (generation.least_words(), tensor_cores);
         if !(0..processes).contains(&process_index) {
             let message = format!("process index {process_index} of {processes} processes");
             return Err(Error::bad(message));
@@ -82,7 +84,7 @@ impl Emulator {
             process_index,
             numerics,
             custom_calls,
-            pallas: tpu_pallas::Compiler::new(numerics, least_words, outside, pallas),
+            pallas: tpu_pallas::Compiler::new(numerics, of_cores, outside, pallas),
             call_timeout,
             hosts_timeout,
             in_flight: Arc::default(),

@@ -7,6 +7,7 @@ use crate::form::{
     Argument, Array, Cores, Entry, Extent, Int, Program, Register, Source, Step, Window as Blocks,
 };
 use crate::piece::Planner;
+use std::ops::RangeInclusive;
 use tpu_base::tensor::Shape;
 use tpu_mosaic::ir::{
     AffineResult, Block, CoreType, DYNAMIC, DimensionSemantics, Function, Kernel, LocationId,
@@ -28,6 +29,8 @@ pub(crate) struct Signature<'a> {
     pub(crate) operands: &'a [Shape],
     /// The results of the call.
     pub(crate) results: &'a [Shape],
+    /// TensorCores of a device.
+    pub(crate) tensor_cores: usize,
 }
 
 /// Lowers the kernels of a module.
@@ -217,10 +220,13 @@ impl<'m> Lowering<'m> {
                 covered: self.covered[one.memory] == Some(reference.view),
             });
         }
+        let named = self.names_cores.then_some(1..=MAX_TENSOR_CORES);
+        let all = i64::try_from(signature.tensor_cores).unwrap_or(1);
+        let own = (all > 1 && has_state(kernel, &arguments)).then_some(all..=all);
         self.program.entries.push(Entry {
             start,
             core: kernel.core,
-            cores: cores(kernel, self.names_cores),
+            cores: cores(kernel, named.or(own)),
             grid,
             independent: independent(kernel),
             indices: registers,
@@ -340,18 +346,33 @@ fn reads_memory(of: &Function, code: &Block) -> bool {
     })
 }
 
+/// Whether what a kernel leaves at one point of its grid for the next is of a core, so that it
+/// matters on which core a point runs: scratch, scalars that it writes, arrays of a mesh.
+fn has_state(kernel: &Kernel, arguments: &[Argument]) -> bool {
+    let windows = kernel.windows.as_deref().unwrap_or(&[]);
+    let mesh = windows.iter().all(|window| window.bounds.is_none());
+    let own = arguments.iter().skip(kernel.scalar_prefetch).any(Argument::is_of_core);
+    let lasts = |of: &Argument| match of.source {
+        Source::Scratch => true,
+        Source::Copy(Array::Operand(_)) => of.written,
+        Source::Copy(_) | Source::Whole(_) | Source::Window(_) => false,
+    };
+    (mesh && own) || arguments.iter().any(lasts)
+}
+
 /// The dimensions of a kernel's grid that are cores. That of a mesh of TensorCores is said to be
-/// independent only: its points are cores where the code names them.
-fn cores(kernel: &Kernel, names_cores: bool) -> Cores {
+/// independent only, as are dimensions that a device of several TensorCores shares out to them: the
+/// points are cores where the code names them, or where each core has something for itself. So many
+/// cores there may be.
+fn cores(kernel: &Kernel, mesh: Option<RangeInclusive<i64>>) -> Cores {
     let semantics = kernel.semantics.as_deref().unwrap_or(&[]);
     let dimension = |wanted| semantics.iter().position(|of| *of == wanted);
     let extent = kernel.grid.as_ref().and_then(|grid| grid.first());
-    let mesh = names_cores
-        && kernel.core == CoreType::TensorCore
+    let is_mesh = kernel.core == CoreType::TensorCore
         && semantics.first() == Some(&DimensionSemantics::Parallel)
-        && extent.is_some_and(|extent| (1..=MAX_TENSOR_CORES).contains(extent));
+        && extent.zip(mesh).is_some_and(|(extent, mesh)| mesh.contains(extent));
     Cores {
-        core: dimension(DimensionSemantics::CoreParallel).or(mesh.then_some(0)),
+        core: dimension(DimensionSemantics::CoreParallel).or(is_mesh.then_some(0)),
         subcore: dimension(DimensionSemantics::SubcoreParallel),
     }
 }

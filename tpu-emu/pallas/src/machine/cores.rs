@@ -28,8 +28,8 @@ pub(super) struct Roster {
     number: HashMap<Who, usize>,
     /// Memory that subcores share: by device, core and role.
     shared: HashMap<(usize, usize, Role), (BufferId, usize)>,
-    /// Arrays of the call, by device.
-    arrays: HashMap<(usize, Array), BufferId>,
+    /// Arrays of the call, by device, and by core where each has its own part.
+    arrays: HashMap<(usize, usize, Array), BufferId>,
     /// Who waits at each barrier, by device, entry, core and number, and how often all have met.
     meetings: BTreeMap<(usize, usize, usize, i64), (usize, u64)>,
 }
@@ -76,17 +76,19 @@ impl Roster {
 }
 
 impl Machine<'_> {
-    /// The memory of an array, once for all kernels of a device.
+    /// The memory of an array, once for all kernels of a device, or of a core that has a part of it.
     pub(super) fn of_device(
         &mut self,
-        array: (usize, Array),
+        (who, array): (Who, Array),
         make: impl FnOnce(&mut Self) -> BufferId,
     ) -> BufferId {
-        if let Some(&buffer) = self.roster.arrays.get(&array) {
+        let core = if self.devices[who.device].has_parts(array) { who.core } else { 0 };
+        let key = (who.device, core, array);
+        if let Some(&buffer) = self.roster.arrays.get(&key) {
             return buffer;
         }
         let buffer = make(self);
-        self.roster.arrays.insert(array, buffer);
+        self.roster.arrays.insert(key, buffer);
         buffer
     }
 

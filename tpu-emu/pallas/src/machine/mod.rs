@@ -59,6 +59,7 @@ use semaphores::Signals;
 use shares::Share;
 use std::collections::BTreeMap;
 use tpu_mosaic::ir::{LocationId, MemorySpace};
+use tpu_ops::core_arrays::CoreArrays;
 use unvisited::{Visits, has_others};
 use view::View;
 use watch::{Checks, Fill, Watch};
@@ -89,6 +90,19 @@ pub(crate) struct Arrays {
     pub(crate) shared: Vec<bool>,
     /// The number of the device in the run.
     pub(crate) device: usize,
+    /// How many cores have a part of an array for themselves; and whether each operand and result
+    /// is such an array.
+    pub(crate) parts: CoreArrays,
+}
+
+impl Arrays {
+    /// Whether an array has a part for each core.
+    fn has_parts(&self, array: Array) -> bool {
+        match array {
+            Array::Operand(at) => self.parts.operands[at],
+            Array::Result(at) => self.parts.results[at],
+        }
+    }
 }
 
 /// A launch of a kernel.
@@ -184,7 +198,7 @@ impl<'p> Machine<'p> {
     /// A kernel on a device, before its first step.
     fn instance(&mut self, number: usize, who: Who) -> Result<Instance, Failure> {
         let program = self.program;
-        let Who { device, entry, .. } = who;
+        let Who { device, entry, core, .. } = who;
         let fails = |what: String| Failure { what, place: LocationId::UNKNOWN };
         let of = &program.entries[entry];
         let bounds = self.bounds(device, of)?;
@@ -223,7 +237,7 @@ impl<'p> Machine<'p> {
                     id
                 }
                 Source::Whole(array) => {
-                    let lent = self.place_of(device, *array);
+                    let lent = self.place_of((device, core), *array);
                     if lent.len() != bytes {
                         let had = lent.len();
                         return Err(fails(format!(
@@ -231,7 +245,7 @@ impl<'p> Machine<'p> {
                         )));
                     }
                     let shared = self.is_shared(device, *array);
-                    self.of_device((device, *array), |machine| match array {
+                    self.of_device((who, *array), |machine| match array {
                         Array::Result(_) if !shared => {
                             if let Cell::Semaphore(_) = argument.cell {
                                 lent.bytes_mut().fill(0);
@@ -249,7 +263,7 @@ impl<'p> Machine<'p> {
                     })
                 }
                 Source::Copy(array) => {
-                    let lent = self.place_of(device, *array);
+                    let lent = self.place_of((device, core), *array);
                     if lent.len() != bytes {
                         let had = lent.len();
                         return Err(fails(format!(
@@ -294,7 +308,7 @@ impl<'p> Machine<'p> {
                     }
                 }
                 Source::Window(of) => {
-                    let lent = self.place_of(device, of.array);
+                    let lent = self.place_of((device, core), of.array);
                     let whole = of.of.iter().product::<usize>() * dtype.host_bytes();
                     if lent.len() != whole {
                         let had = lent.len();
@@ -308,7 +322,7 @@ impl<'p> Machine<'p> {
                     let shared = self.is_shared(device, of.array);
                     let result = matches!(of.array, Array::Result(_)) && !shared;
                     if result && !has_others(of) {
-                        self.of_device((device, of.array), |machine| {
+                        self.of_device((who, of.array), |machine| {
                             machine.unwritten(lent, argument.cell, (number, role));
                             array
                         });
@@ -357,12 +371,18 @@ impl<'p> Machine<'p> {
         of.grid.iter().map(extent).collect()
     }
 
-    fn place_of(&self, device: usize, array: Array) -> Place {
+    /// The memory of an array, or of a core's own part of it.
+    fn place_of(&self, (device, core): (usize, usize), array: Array) -> Place {
         let arrays = &self.devices[device];
-        match array {
+        let whole = match array {
             Array::Operand(at) => arrays.operands[at],
             Array::Result(at) => arrays.results[at],
+        };
+        if !arrays.has_parts(array) {
+            return whole;
         }
+        let bytes = whole.len() / arrays.parts.cores;
+        whole.part(core * bytes, bytes)
     }
 
     /// Whether an operand and a result have one memory.

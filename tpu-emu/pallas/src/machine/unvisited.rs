@@ -100,7 +100,7 @@ impl Machine<'_> {
             if let (Source::Window(window), Cell::Element(dtype)) =
                 (&argument.source, argument.cell)
             {
-                fill_others(window, dtype, self.place_of(device, array), &of.blocks);
+                fill_others(window, dtype, self.place_of((device, 0), array), &of.blocks);
             }
         }
         self.visits = visits;
@@ -161,7 +161,7 @@ impl Machine<'_> {
                 ));
             }
         }
-        let address = self.place_of(device, array).address();
+        let address = self.place_of((device, 0), array).address();
         let untouched = |index: &&Vec<i64>| {
             let runs = block(window, dtype, index).map(|block| block.runs()).unwrap_or_default();
             !runs.is_empty()
