@@ -18,14 +18,15 @@ if JAXLIB < (0, 8):
 from watched_kernels import KERNELS, marked
 
 HERE = Path(__file__).parent
+TOPOLOGIES = {"watched_subcores.py": "v6e:1x1", "watched_cores.py": "v5p:2x2x1"}
 NAMES = [function.__name__ for function, _ in KERNELS]
 
 
 @functools.cache
 def watched(order: str, name: str = "watched_kernels.py") -> dict[str, list[str]]:
     environment = {"TPU_EMU_PALLAS_CHECK": "uninit,races", "TPU_EMU_PALLAS_DMA": order}
-    if name == "watched_subcores.py":
-        environment["TPU_EMU_TOPOLOGY"] = "v6e:1x1"
+    if name in TOPOLOGIES:
+        environment["TPU_EMU_TOPOLOGY"] = TOPOLOGIES[name]
     program = (
         f"import runpy, sys; sys.path.append({str(HERE)!r}); "
         f"runpy.run_path({str(HERE / name)!r}, run_name='__main__')"
@@ -50,19 +51,31 @@ def test_the_line_of_the_mistake_is_told_first(function, said):
     assert f"watched_kernels.py:{marked(function)}:" in first, wrong
 
 
-@pytest.mark.skipif(JAXLIB < (0, 10), reason="names of SparseCores since JAX 0.10")
-def test_mistakes_of_subcores_are_told_and_the_same_without_them_are_not():
-    # Older ones of JAX cannot import it.
-    kernels = importlib.import_module("watched_subcores").KERNELS_OF_SUBCORES
-    for order in ("late", "early"):
-        found = watched(order, "watched_subcores.py")
-        for function, said in kernels:
+@pytest.mark.skipif(JAXLIB < (0, 10), reason="names of cores and kernels since JAX 0.10")
+@pytest.mark.parametrize(
+    ("name", "kernels", "orders"),
+    [
+        ("watched_subcores", "KERNELS_OF_SUBCORES", ["late", "early"]),
+        ("watched_cores", "KERNELS_OF_CORES", ["late"]),
+        ("watched_forms", "KERNELS_OF_FORMS", ["late"]),
+        ("watched_rings", "KERNELS_OF_RINGS", ["late"]),
+    ],
+    ids=["subcores", "cores", "forms", "rings"],
+)
+def test_mistakes_of_cores_and_libraries_are_told_and_the_same_without_are_not(
+    name, kernels, orders
+):
+    # Older ones of JAX cannot import them.
+    every = getattr(importlib.import_module(name), kernels)
+    for order in orders:
+        found = watched(order, f"{name}.py")
+        for function, said in every:
             wrong, right = found[function.__name__]
             assert said in wrong, function
             assert right == "", function
             if order == "late":
-                first = wrong.split(said)[0]
-                assert f"watched_subcores.py:{marked(function)}:" in first, wrong
+                first = wrong.split(said)[0] if said in ("race", "deadlock") else wrong
+                assert f"{name}.py:{marked(function)}:" in first, wrong
 
 
 @pytest.mark.parametrize(

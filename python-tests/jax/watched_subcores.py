@@ -132,6 +132,64 @@ def memory_of_a_subcore_that_nobody_has_written(wrong):
     return on_subcores(kernel, own=VMEM((LANES,), jnp.int32))(example())
 
 
+def a_barrier_that_one_subcore_does_not_come_to(wrong):
+    def kernel(x_ref, o_ref, *, own):
+        me = lax.axis_index("subcore")
+        pltpu.sync_copy(x_ref.at[me], own)
+
+        @pl.when(jnp.logical_or(me < SUBCORES - 1, not wrong))
+        def _():
+            plsc.subcore_barrier()  # here
+
+        pltpu.sync_copy(own, o_ref.at[me])
+
+    return on_subcores(kernel, own=VMEM((LANES,), jnp.int32))(example())
+
+
+def a_row_of_a_subcore_that_is_not_there(wrong):
+    def kernel(x_ref, o_ref, *, own):
+        me = lax.axis_index("subcore")
+        pltpu.sync_copy(x_ref.at[me + wrong], own)  # here
+        pltpu.sync_copy(own, o_ref.at[me])
+
+    return on_subcores(kernel, own=VMEM((LANES,), jnp.int32))(example())
+
+
+def rows_at_places_behind_the_end(wrong):
+    def kernel(x_ref, o_ref, *, places, rows):
+        me = lax.axis_index("subcore")
+        places[...] = jnp.arange(LANES, dtype=jnp.int32) + (SUBCORES - LANES + wrong)
+        pltpu.sync_copy(x_ref.at[places], rows)  # here
+        pltpu.sync_copy(rows.at[0], o_ref.at[me])
+
+    scratch = {"places": VMEM((LANES,), jnp.int32), "rows": VMEM((LANES, LANES), jnp.int32)}
+    return on_subcores(kernel, **scratch)(example())
+
+
+def a_row_that_two_subcores_write(wrong):
+    def kernel(x_ref, o_ref, *, own):
+        me = lax.axis_index("subcore")
+        pltpu.sync_copy(x_ref.at[me], own)
+        if wrong:
+            pltpu.sync_copy(own, o_ref.at[(me + 1) % SUBCORES])
+        pltpu.sync_copy(own, o_ref.at[me])  # here
+
+    return on_subcores(kernel, own=VMEM((LANES,), jnp.int32))(example())
+
+
+def a_copy_of_a_subcore_that_nobody_waits_for(wrong):
+    def kernel(x_ref, o_ref, *, own, done):
+        me = lax.axis_index("subcore")
+        pltpu.sync_copy(x_ref.at[me], own)
+        copy = pltpu.make_async_copy(own, o_ref.at[me], done)
+        copy.start()  # here
+        if not wrong:
+            copy.wait()
+
+    scratch = {"own": VMEM((LANES,), jnp.int32), "done": pltpu.SemaphoreType.DMA}
+    return on_subcores(kernel, **scratch)(example())
+
+
 KERNELS_OF_SUBCORES = [
     (a_neighbours_row_of_shared_memory, "race"),
     (a_row_that_a_neighbour_still_reads, "race"),
@@ -139,6 +197,11 @@ KERNELS_OF_SUBCORES = [
     (sums_into_shared_rows, "race"),
     (a_count_of_the_neighbours, "race"),
     (memory_of_a_subcore_that_nobody_has_written, "nobody has written"),
+    (a_barrier_that_one_subcore_does_not_come_to, "deadlock"),
+    (a_row_of_a_subcore_that_is_not_there, "16"),
+    (rows_at_places_behind_the_end, "16"),
+    (a_row_that_two_subcores_write, "race"),
+    (a_copy_of_a_subcore_that_nobody_waits_for, "has 32 when"),
 ]
 
 if __name__ == "__main__":
