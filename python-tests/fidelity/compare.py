@@ -1,9 +1,10 @@
 """Memory as tpu-emu plans it beside what the installed libtpu says: the table of docs/fidelity.md.
 
-    compare.py [--quick] [NAME…]
+    compare.py [--plan] [--quick] [NAME…]
 
-It needs the package libtpu, or LIBTPU with a path to a libtpu.so. With a name or `--quick`, it
-prints and leaves the page as it is, which has sizes of both sides, and no text of libtpu's.
+It needs the package libtpu, or LIBTPU with a path to a libtpu.so. With `--plan` it needs neither:
+sizes here are put beside those of libtpu that the page has. With a name or `--quick`, it prints and
+leaves the page as it is, which has sizes of both sides, and no text of libtpu's.
 """
 
 import importlib.metadata
@@ -38,6 +39,8 @@ NO_ANSWER = "the plan of tpu-emu stands"
 NO_COMMAND = "the command tpu-emu, which loads it"
 """What is said once if libtpu cannot be asked about any program."""
 SIDES = ("ours", "real")
+CHILD = "--sizes"
+"""The word by which it asks one side, in a process of its own."""
 
 
 class Sizes(TypedDict, total=False):
@@ -46,6 +49,26 @@ class Sizes(TypedDict, total=False):
     peak: int
     temporaries: int
     error: str
+
+
+def told(page: str) -> tuple[dict[str, Sizes], str]:
+    """What libtpu said of programs by a page, in its megabytes, and which libtpu that was."""
+    measured = page.split(BEGIN)[1].split(END, maxsplit=1)[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in measured.splitlines()]
+    sizes = {}
+    for name, _, real, *_ in (row for row in rows if len(row) == 4):
+        if real.replace(",", "").isdigit():
+            sizes[name] = Sizes(peak=int(real.replace(",", "")) * 10**6)
+    libtpu = next(
+        line.split(" and jax ")[0][3:] for line in measured.splitlines() if line[:3] == "By "
+    )
+    return sizes, libtpu
+
+
+def written(page: str, measured: str) -> str:
+    """A page with another table."""
+    before, rest = page.split(BEGIN)
+    return f"{before}{BEGIN}{measured}{END}{rest.split(END)[1]}"
 
 
 def plan(names: Iterable[str]) -> None:
@@ -90,12 +113,13 @@ def planned(side: str, names: list[str], libtpu: str) -> dict[str, Sizes]:
     ours = {"TPU_EMU_HBM_BYTES": "64GiB"}
     more = {"ours": ours, "real": {"TPU_EMU_COMPILER": libtpu}}[side]
     environment = {
+        "TPU_EMU_TOPOLOGY": "v5e:2x4",
         **os.environ,
         "JAX_PLATFORMS": "tpu",
         "TPU_LIBRARY_PATH": os.environ["TPU_EMU_LIBRARY"],
         **more,
     }
-    command = [sys.executable, __file__, "--plan", *names]
+    command = [sys.executable, __file__, CHILD, *names]
     found = {}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
         for line in child.stdout or ():
@@ -155,12 +179,8 @@ def table(found: dict[str, dict[str, Sizes]], libtpu: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measures both sides; without names, writes the page."""
-    words = sys.argv[1:]
-    if words[:1] == ["--plan"]:
-        plan(words[1:])
-        return
+def chosen_libtpu() -> str:
+    """The libtpu to be asked."""
     installed = importlib.util.find_spec("libtpu") is not None
     libtpu = os.environ.get("LIBTPU") or ("libtpu" if installed else "")
     if not libtpu:
@@ -168,20 +188,33 @@ def main() -> None:
             f"make fidelity needs the package libtpu, which {sys.executable} does not have: "
             "pip install libtpu there, or LIBTPU=path/to/libtpu.so"
         )
-    names = [word for word in words if word != "--quick"]
+    return libtpu
+
+
+def main() -> None:
+    """Measures both sides, or only this one; without names, writes the page."""
+    words = sys.argv[1:]
+    if words[:1] == [CHILD]:
+        plan(words[1:])
+        return
+    alone = "--plan" in words
+    libtpu = "" if alone else chosen_libtpu()
+    names = [word for word in words if word not in {"--plan", "--quick"}]
     if unknown := sorted(set(names) - set(EVERYTHING)):
         sys.exit(f"no program is called {', '.join(unknown)}; there are {', '.join(EVERYTHING)}")
     if "--quick" in words:
         names = ["mlp 4096 f32", "softmax 8192x32000", "mlp 4096 bf16, sharded over 8"]
-    found = {side: planned(side, names or list(EVERYTHING), libtpu) for side in SIDES}
-    named = f"libtpu {importlib.metadata.version('libtpu')}" if libtpu == "libtpu" else libtpu
+    if alone:
+        real, named = told(PAGE.read_text())
+        found = {"ours": planned("ours", names or list(EVERYTHING), libtpu), "real": real}
+    else:
+        found = {side: planned(side, names or list(EVERYTHING), libtpu) for side in SIDES}
+        named = f"libtpu {importlib.metadata.version('libtpu')}" if libtpu == "libtpu" else libtpu
     measured = table(found, named)
     if names:
         print(measured)
         return
-    page = PAGE.read_text()
-    before, rest = page.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}{measured}{END}{rest.split(END)[1]}")
+    PAGE.write_text(written(PAGE.read_text(), measured))
 
 
 if __name__ == "__main__":
