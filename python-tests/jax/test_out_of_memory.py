@@ -84,3 +84,22 @@ def test_a_refusal_is_a_record_of_the_trace(tmp_path):
     path = str(tmp_path / "trace")
     printed = output(PROGRAM + program, {**SMALL, "TPU_EMU_TRACE": path}, path)
     assert printed == f"Kind.OUT_OF_MEMORY {5 << 20} 0 PJRT_Client_BufferFromHostBuffer\n"
+
+
+def test_a_refusal_names_the_line_that_calls_a_function_of_the_library():
+    program = """
+    import jax.numpy as jnp
+
+    def shifted(x):
+        return jnp.roll(x, 1, 0)
+
+    try:
+        jax.jit(shifted).lower(jax.ShapeDtypeStruct((1 << 10, 1 << 10), np.float32)).compile()
+    except RuntimeError as error:
+        lines = str(error).split("Largest temporaries:")[1].splitlines()[1:]
+        print(next(line for line in lines if "slice" in line))
+    """
+    [line] = output(PROGRAM + program, {"TPU_EMU_HBM_BYTES": "10MiB"}).splitlines()
+    lines = enumerate((PROGRAM + program).splitlines(), 1)
+    called = next(at for at, text in lines if "jnp.roll" in text)
+    assert line.endswith(f" at <string>:{called}:11")

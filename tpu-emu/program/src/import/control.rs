@@ -64,7 +64,13 @@ impl<'m> Loader<'m> {
         match structural {
             Structural::Call | Structural::Composite => {
                 let callee = callee(operation).unwrap_or_default();
-                self.inlined_call(scope, operation, callee, into)
+                let outside = self.called_at;
+                if super::has_line(&self.module.locations, operation.location) {
+                    self.called_at = Some(operation.location);
+                }
+                let inlined = self.inlined_call(scope, operation, callee, into);
+                self.called_at = outside;
+                inlined
             }
             Structural::While => self.r#while(scope, operation, into),
             Structural::If => self.branches(scope, operation, true, into),

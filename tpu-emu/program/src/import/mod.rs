@@ -7,9 +7,11 @@ pub(crate) mod op;
 pub(crate) mod region;
 pub(crate) mod scope;
 pub(crate) mod types;
+mod written;
 
 pub use super::graph::BodyMaker;
 pub use types::dtype as element_type;
+pub use written::has_line;
 
 use super::graph::{Graph, Subgraph, ValueId};
 use crate::compile::Passes;
@@ -67,6 +69,7 @@ pub fn load<'m>(
         reasons: Vec::new(),
         code: None,
         calls: Vec::new(),
+        called_at: None,
         nodes: 0,
         inlined: 0,
         devices,
@@ -112,6 +115,8 @@ pub(crate) struct Loader<'m> {
     code: Option<Code>,
     /// Functions that are being inlined.
     calls: Vec<&'m str>,
+    /// Where the innermost of them was called that has a line.
+    called_at: Option<LocationId>,
     nodes: usize,
     inlined: usize,
     /// Over what the program is spread.

@@ -133,7 +133,11 @@ impl<'m> Loader<'m> {
             self.folded(entry, &work, values, shapes, results)?
         };
         let name: Arc<str> = name_of(operation).into();
-        let location = operation.location;
+        // Functions of a library have no lines of their own: those of their calls stand for them.
+        let caller = self.called_at;
+        let known = || super::has_line(&self.module.locations, operation.location);
+        let caller = caller.filter(|_| !known());
+        let location = caller.unwrap_or(operation.location);
         self.note(entry, (&work, values), &ids, into);
         self.graph.draws |= entry.devices == DeviceDependence::Random;
         match folded {

@@ -81,6 +81,7 @@ impl<'m> Loader<'m> {
             reasons: Vec::new(),
             code: None,
             calls: self.calls.iter().copied().chain(called).collect(),
+            called_at: self.called_at,
             nodes: 0,
             inlined: 0,
             devices: Devices::ONE,
