@@ -7,16 +7,19 @@
 //! | any | 16 bits of a product that only one conversion to f32 reads, and one step that | f32, as its own loop goes on to that step |
 //! | the last | elements of an elementwise result are looked up in what it is made of (`passes/picked`) | the loss comes last: the result, and the products that it is made of |
 //! | a loss between two loops | the same | the loss comes where it stands: the result beside all that lives there, in place of the product if that is as large |
+//! | any of a program that gathers several arrays of 16 bits from other devices | the gathered array that is read | one more, which arrives meanwhile |
 //!
 //! A program that fits here may not fit there. What it takes more is told, and charged by whoever
 //! runs the program.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::partition::EXCHANGE;
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
 use crate::tuning::{MIN_SHRUNK_BYTES, MIN_WIDENED_BYTES};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
+use tpu_ops::ALL_GATHER;
 use tpu_stablehlo::ir::LocationId;
 
 /// What a chip stores otherwise than a run here.
@@ -26,6 +29,16 @@ pub(crate) struct ChipProgram {
     loss: Option<Loss>,
     /// Products in 16 bits that are kept in f32, as the steps that make them.
     widened: HashSet<(LocationId, Shape)>,
+    /// Arrays of 16 bits that devices gather of each other.
+    gathered: Vec<Gathered>,
+}
+
+/// An array that devices gather of each other.
+#[derive(Debug)]
+struct Gathered {
+    shape: Shape,
+    name: Arc<str>,
+    location: LocationId,
 }
 
 /// An array of which elements are looked up.
@@ -63,6 +76,7 @@ impl ChipProgram {
                 }
                 NodeKind::Each(each) => self.search(graph, &each.body),
                 NodeKind::Kernel(kernel) => {
+                    self.look_at_exchange(graph, node);
                     if kernel.picks().is_some() && node.shapes[0].bytes() >= MIN_SHRUNK_BYTES {
                         losses.push(at);
                     }
@@ -83,6 +97,16 @@ impl ChipProgram {
         }
         if !products.is_empty() {
             self.look_at_products(graph, code, &products);
+        }
+    }
+
+    fn look_at_exchange(&mut self, graph: &Graph, node: &Node) {
+        let gathers = node.name.strip_prefix(EXCHANGE).is_some_and(|by| by == ALL_GATHER.mnemonic);
+        let [result] = node.results[..] else { return };
+        let shape = &graph.value(result).shape;
+        if gathers && matches!(shape.dtype, DType::Bf16 | DType::F16) {
+            let (name, location) = (Arc::clone(&node.name), node.location);
+            self.gathered.push(Gathered { shape: shape.clone(), name, location });
         }
     }
 
@@ -159,7 +183,15 @@ impl ChipProgram {
             let Loss { shape, name, location, .. } = loss.clone();
             (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
         });
-        wide.into_iter().chain(last).max_by_key(|stored| stored.bytes)
+        let several = self.gathered.len() > 1;
+        let largest = self.gathered.iter().max_by_key(|of| of.shape.bytes()).filter(|_| several);
+        let next = largest.map(|of| StoredByChip {
+            bytes: of.shape.bytes(),
+            shape: of.shape.clone(),
+            name: Arc::clone(&of.name),
+            location: of.location,
+        });
+        wide.into_iter().chain(last).chain(next).max_by_key(|stored| stored.bytes)
     }
 }
 
@@ -333,5 +365,22 @@ mod tests {
         let last = format!("{before}\n{loss}");
         let (arena, found) = stored_of_product(columns, &last, "tensor<64xf32>");
         assert_eq!(arena + found.unwrap().bytes, MIN_SHRUNK_BYTES + MIN_SHRUNK_BYTES / 2);
+    }
+
+    #[test]
+    fn one_more_gathered_array_arrives_while_another_one_is_read() {
+        let gathered = |rows: usize| Gathered {
+            shape: Shape::new(DType::Bf16, vec![rows, 128]),
+            name: "exchange by all_gather".into(),
+            location: LocationId::UNKNOWN,
+        };
+        let told = |rows: &[usize]| {
+            let gathered = rows.iter().map(|&rows| gathered(rows)).collect();
+            let program = ChipProgram { gathered, ..ChipProgram::default() };
+            program.beside(&Plan::default()).map(|stored| stored.bytes)
+        };
+        assert_eq!(told(&[64, 512]), Some(512 * 128 * 2));
+        assert_eq!(told(&[512]), None, "nothing else to read meanwhile");
+        assert_eq!(told(&[]), None);
     }
 }

@@ -32,6 +32,9 @@ fn rows(rows: &[Vec<usize>]) -> Attribute {
     Attribute::Elements(Elements { of: TensorType::new(Element::S64, dims), data, splat })
 }
 
+/// Begins the name of an exchange that is planned only.
+pub(crate) const EXCHANGE: &str = "exchange by ";
+
 impl Emitter<'_> {
     /// The groups along some axes, as an operation has them.
     pub(super) fn groups_along(&mut self, axes: &[u8]) -> Attributes {
@@ -90,7 +93,7 @@ impl Emitter<'_> {
     /// A collective as a call that nobody answers. Its name is that of no operation: some
     /// collectives are calls with names of their own.
     fn planned(&mut self, entry: &Entry, operands: Vec<Value>, results: Vec<Value>) {
-        let target = format!("exchange by {}", entry.mnemonic);
+        let target = format!("{EXCHANGE}{}", entry.mnemonic);
         let attributes = Attributes(vec![
             ("api_version".into(), Attribute::Word("API_VERSION_ORIGINAL".into())),
             ("call_target_name".into(), Attribute::string(&target)),

@@ -25,6 +25,7 @@ mod propagate;
 mod reshard;
 mod waiting;
 
+pub(crate) use collective::EXCHANGE;
 pub use linker::Unlinked;
 
 use crate::sharding::Sharding;
