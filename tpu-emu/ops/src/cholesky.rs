@@ -1,6 +1,6 @@
 //! `cholesky`: triangular factors of positive definite matrices.
 use super::factor::{Batch, each, for_scalar, item, kind, read, write};
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site, factors};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Relayout, Site, factors};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::linalg::factor::{cholesky, cholesky_workspace};
@@ -13,8 +13,11 @@ use tpu_kernels::matmul::precision::{SumType, scratch_bytes, split_scratch};
 /// Shapes: `a [b…, n, n]`, result the same.
 /// Errors: `Constraint` C3 for a matrix that is not square.
 /// Source: StableHLO specification, "cholesky", C1-C3.
-pub(super) const OP: Entry =
-    Entry { factors: factors::rows, ..Entry::new("cholesky", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    factors: factors::rows,
+    relayout: Relayout::Factored,
+    ..Entry::new("cholesky", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [a] = site.exactly::<1>()?;

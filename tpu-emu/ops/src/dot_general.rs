@@ -1,6 +1,6 @@
 //! `dot_general`: sums of products over pairs of axes.
 use super::contraction::Pairs;
-use super::{Entry, LayoutRule, Lowered, ShardingRule, Site, factors};
+use super::{Entry, LayoutRule, Lowered, Relayout, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -14,6 +14,7 @@ use tpu_base::tensor::Shape;
 pub const OP: Entry = Entry {
     sharding: ShardingRule::Contracted,
     layout: LayoutRule::Default,
+    relayout: Relayout::Multiplied,
     factors: factors::contracted,
     ..Entry::new("dot_general", infer, lower)
 };

@@ -194,8 +194,14 @@ pub enum Relayout {
     Cut,
     /// Pieces that are put side by side.
     Joined,
-    /// The operand that something is put around.
+    /// The operand that something is put around, or the result that has room between elements.
     Padded,
+    /// An operand of a product that the core reads ahead.
+    Multiplied,
+    /// Real and imaginary parts of both sides of a transform.
+    Transformed,
+    /// The matrices whose factors are made.
+    Factored,
 }
 
 /// What an operation has to do with the device that it runs on.

@@ -1,5 +1,5 @@
 //! `fft`: Fourier transforms over the last one to three axes.
-use super::{Cost, Cx, Entry, Kernel, LayoutRule, Lowered, Site};
+use super::{Cost, Cx, Entry, Kernel, LayoutRule, Lowered, Relayout, Site};
 use crate::tuning::{FFT_BLOCK_ELEMENTS, FFT_ELEMENT_TABLE_BYTES, FFT_UNCHECKED_BYTES};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use num_complex::Complex;
@@ -20,8 +20,11 @@ use tpu_kernels::parallel;
 /// Errors: `Constraint` C1 for other than one to three axes, C2 and C3 for element types, C4 and C5
 /// for lengths that differ from the operand's.
 /// Source: StableHLO specification, "fft", C1-C5.
-pub(super) const OP: Entry =
-    Entry { layout: LayoutRule::Default, ..Entry::new("fft", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    layout: LayoutRule::Default,
+    relayout: Relayout::Transformed,
+    ..Entry::new("fft", infer, lower)
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FftKind {

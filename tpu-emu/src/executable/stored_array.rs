@@ -149,10 +149,25 @@ pub(super) fn reshaped(
         (Some((bytes, _)), to) => with(to, bytes.0).or(side(from)),
         (None, to) => to,
     };
-    let by_kept = kept.iter().filter_map(|&(_, axis)| {
-        let mut order: Vec<usize> = (0..to.dims.len()).rev().filter(|&at| at != axis).collect();
-        order.insert(0, axis);
-        to.in_order(rules, &order)
+    let by_kept = kept.iter().filter_map(|&(first, axis)| {
+        let ordered = |of: &Array, axis: usize| {
+            let mut order: Vec<usize> = (0..of.dims.len()).rev().filter(|&at| at != axis).collect();
+            order.insert(0, axis);
+            order
+        };
+        let stored = to.in_order(rules, &ordered(to, axis));
+        let next = |of: &Array, axis: usize| {
+            let others =
+                of.dims.iter().enumerate().rev().filter(|&(at, &dim)| at != axis && dim > 1);
+            others.map(|(_, &dim)| dim).next().unwrap_or(1)
+        };
+        let (one, two) = (next(from, first), next(to, axis));
+        if one <= two || two.is_multiple_of(SUBLANES) {
+            return stored;
+        }
+        // Other tiles along the next axis: it is laid so first, and taken apart then.
+        let (Bytes(more), _) = from.in_order(rules, &ordered(from, first))?;
+        with(stored, if more >= CORE_BYTES { more } else { 0 })
     });
     in_rows.into_iter().chain(by_kept).min_by_key(|(bytes, _)| *bytes)
 }

@@ -2,8 +2,9 @@
 use crate::executable::stored_array::Array;
 use std::cell::OnceCell;
 use tpu_ops::{Entry, LayoutRule, Operator, Relayout, Structural, callee, top_k};
+use tpu_program::import::has_line;
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Function, Operation, Region, Value};
+use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
 
 /// Operations that are looked at.
 const OPERATIONS: usize = 1 << 20;
@@ -29,6 +30,8 @@ pub(super) struct CallOperation<'m> {
     pub(super) operator: Operator,
     /// The number of the operation among all.
     pub(super) at: usize,
+    /// Where it was written, or where the function was called that it belongs to.
+    pub(super) location: LocationId,
     function: &'m Function,
     /// The number of the first value of its call.
     base: u32,
@@ -56,8 +59,23 @@ impl CallOperation<'_> {
     }
 
     fn runs_in_its_reader(&self) -> bool {
-        let joins = |row: &Entry| matches!(row.relayout, Relayout::Joined | Relayout::Padded);
+        let joins = |row: &Entry| match row.relayout {
+            Relayout::Joined => !self.stacks(),
+            Relayout::Padded => {
+                let between = self.operation.attributes.integers("interior_padding");
+                between.unwrap_or_default().iter().all(|&room| room == 0)
+            }
+            _ => false,
+        };
         self.is_by_element() || matches!(self.operator, Operator::Row(row) if joins(row))
+    }
+
+    /// Whether it puts arrays side by side along an axis of which they have one element each.
+    fn stacks(&self) -> bool {
+        let axis = self.operation.attributes.integer("dimension");
+        let axis = axis.and_then(|axis| usize::try_from(axis).ok());
+        let thin = |number| self.operand(number).and_then(|of| Some(*of.dims.get(axis?)? == 1));
+        (0..self.operation.operands.len()).all(|number| thin(number) == Some(true))
     }
 }
 
@@ -70,6 +88,8 @@ pub(super) struct WrittenOut<'m> {
     calls: Vec<(&'m Function, u32)>,
     /// What each value is: parameters and results of calls are others.
     same: Vec<CallValue>,
+    /// Where the function was called that is gone through, as far as a line is known.
+    called_at: Option<LocationId>,
     makers: OnceCell<Vec<u32>>,
     ends: OnceCell<Vec<u32>>,
 }
@@ -78,7 +98,7 @@ impl<'m> WrittenOut<'m> {
     pub(super) fn of(module: &'m Module, entry: &'m Function) -> Self {
         let (makers, ends) = (OnceCell::new(), OnceCell::new());
         let (operations, calls, same) = (Vec::new(), Vec::new(), Vec::new());
-        let mut body = Self { operations, calls, same, makers, ends };
+        let mut body = Self { operations, calls, same, called_at: None, makers, ends };
         let base = body.enter(entry);
         body.region(module, &entry.body, (entry, base), 0);
         body
@@ -114,14 +134,23 @@ impl<'m> WrittenOut<'m> {
                 _ => None,
             };
             if let Some(called) = called.filter(|_| depth < DEPTH) {
+                let outside = self.called_at;
+                if has_line(&module.locations, operation.location) {
+                    self.called_at = Some(operation.location);
+                }
                 self.call((module, called), (base, operation), depth + 1);
+                self.called_at = outside;
                 continue;
             }
             for inner in &operation.regions {
                 self.region(module, inner, (function, base), depth);
             }
             let at = self.operations.len();
-            self.operations.push(CallOperation { operation, operator, at, function, base });
+            let caller = self.called_at;
+            let caller = caller.filter(|_| !has_line(&module.locations, operation.location));
+            let location = caller.unwrap_or(operation.location);
+            let one = CallOperation { operation, operator, at, location, function, base };
+            self.operations.push(one);
         }
     }
 
@@ -182,6 +211,13 @@ impl<'m> WrittenOut<'m> {
         });
         let at = *makers.get(value.index())?;
         self.operations.get(at as usize).copied()
+    }
+
+    /// The operation that cuts a piece of an array, if one makes a value.
+    pub(super) fn cut(&self, value: CallValue) -> Option<CallOperation<'m>> {
+        self.maker(value).filter(
+            |maker| matches!(maker.operator, Operator::Row(row) if row.relayout == Relayout::Cut),
+        )
     }
 
     /// The array that a value is.

@@ -8,8 +8,8 @@
 //!
 //! | operation | what is stored |
 //! |---|---|
-//! | reshape that takes the fastest axis apart | both sides in rows of whole tiles, but not a parameter that lies so, or one side with a kept axis as the fastest, what is less |
-//! | gather | the rows, each padded to 128 elements, but where they are a result that needs no padding; the table likewise, but unpadded where the core has room for it so, and not at all where it has room for it padded |
+//! | reshape that takes the fastest axis apart | both sides in rows of whole tiles, but not a parameter that lies so, or one side with a kept axis as the fastest, what is less; both so, where that takes the next axis apart in less than tiles; what is compared instead of comparisons |
+//! | gather | the rows, each padded to 128 elements, but where they are a result that needs no padding; the table likewise, but unpadded where the core has room for it so, and not at all where it has room for it padded; a padded one until it is read |
 //! | scatter of rows | what is added and the array, likewise; an array for which the core has room, padded, until it is read |
 //! | running sum and other windows that keep the extents and cover an axis | the operand once more, and twice below half of the core's memory, past all of it, and along the fastest axis of what fills it |
 //! | other windows | the operand in rows, if these are padded and it is not |
@@ -17,21 +17,28 @@
 //! | sort | the first operand once more, and along the fastest axis of several rows twice; as 32 bits if it has 8, and three times if it has 16; sorted arrays that nobody reads, if the core has no room for them, and others until they are read |
 //! | reduction | the result, until it is read |
 //! | first elements of rows | the operand once more, and twice if it is one row |
-//! | convolution of few features | input and result with images or features as the fastest axis, what is less; one of them only, if the other has less than 8 features or more than 32 |
+//! | convolution of few features | input and result with images or features as the fastest axis, what is less; one of them only, if the other has less than 8 features or more than 32, and the input in 16 bits for which the core has no room |
 //! | convolutions whose features do not fill lanes | the padding of all that is shaped like their images, beside it |
 //! | every second (or n-th) element along an axis of tiles | these, but where they are a result at once; the operand too, if an operation on elements makes it |
 //! | pieces joined where tiles end | the largest one that is cut of an array |
 //! | pieces of one array, of the same extents, joined elsewhere in several joins | these |
 //! | parts of rows of tiles, joined again | these in rows, padded |
-//! | arrays stacked along an axis of tiles | these |
+//! | piece that begins within a tile, joined | it |
+//! | arrays stacked along an axis of tiles | these; the stack twice, where it is reshaped or padded |
+//! | room between elements | the result until it is read, and what it is made of; a parameter of which a scan takes every n-th element, laid as that |
+//! | product | a parameter for which the core has room; small matrices in tiles of their own |
+//! | transform | two arrays of its longer side, and two that these are made of |
+//! | Cholesky decomposition | two arrays of rows |
 //! | joined or padded results whose default order is another than that of a parameter in them | the parameter |
 //! | operation on elements of arrays in several orders | each that is not in the order of the first one |
 //! | result whose fastest axis is another than that of what it is made of | the result in the order in which it is made |
 //!
-//! Source: what libtpu 0.0.51 says of some two hundred programs of one or two operations on a v5e.
+//! Source: what libtpu 0.0.51 says of some three hundred small programs on a v5e.
 mod body;
+mod inside;
 mod pieces;
 mod search;
+mod spread;
 mod stored;
 
 use super::free_layouts::{DimensionOrder, orders_and_turned};
@@ -140,7 +147,7 @@ mod tests {
     use tpu_stablehlo::text::parse;
 
     /// What a program of these lines lays anew, in bytes; parameters and results lie in rows.
-    fn charged(parameters: &str, body: &str, result: &str) -> u64 {
+    pub(super) fn charged(parameters: &str, body: &str, result: &str) -> u64 {
         let text = format!(
             "func.func @main({parameters}) -> {result} {{\n{body}\n  return %r : {result}\n}}"
         );
@@ -328,8 +335,8 @@ mod tests {
         assert_eq!(charged(&parameters, &both, &result), 2 * bytes);
         let first = format!("{even}\n%s = stablehlo.sine %e : {result}");
         let apart = format!(
-            "{first}\n%t = stablehlo.dot_general %s, %a, contracting_dims = [0] x [0] : ({result}, \
-             tensor<{whole}xf32>) -> tensor<1024x2048xf32>\n{odd}\n%r = stablehlo.sine %o : {result}"
+            "{first}\n%t = stablehlo.dot_general %s, %s, contracting_dims = [0] x [0] : ({result}, \
+             {result}) -> tensor<1024x1024xf32>\n{odd}\n%r = stablehlo.sine %o : {result}"
         );
         assert_eq!(charged(&parameters, &apart, &result), bytes);
         let moved = slice("r", "a", whole, ["0, 1", "2048, 2048", "1, 2"], half);

@@ -11,18 +11,12 @@ use tpu_ops::{Operator, Relayout};
 const DEPTH: usize = 8;
 
 /// Pieces that joins take of one array, by the array, the axis of the join, and their extents.
-pub(super) type Pieces<'m> = HashMap<(CallValue, usize, Vec<u64>), Vec<CallOperation<'m>>>;
+/// Each with whether it is shifted within its tiles.
+pub(super) type Pieces<'m> = HashMap<(CallValue, usize, Vec<u64>), Vec<(CallOperation<'m>, bool)>>;
 
 /// Whether an axis is one of those that tiles lie along.
 fn is_tiled(axis: usize, rank: usize) -> bool {
     axis + 2 >= rank
-}
-
-/// The operation that cuts a piece, if one does.
-fn cut<'m>(body: &WrittenOut<'m>, value: CallValue) -> Option<CallOperation<'m>> {
-    body.maker(value).filter(
-        |maker| matches!(maker.operator, Operator::Row(row) if row.relayout == Relayout::Cut),
-    )
 }
 
 impl<'m> RelayoutSearch<'m> {
@@ -31,9 +25,8 @@ impl<'m> RelayoutSearch<'m> {
         let steps = of.operation.attributes.integers("strides").unwrap_or_default();
         let rank = steps.len();
         let skips = |(axis, &step): (usize, &i64)| step > 1 && is_tiled(axis, rank);
-        if !steps.iter().enumerate().any(skips) {
-            return;
-        }
+        let Some(axis) = steps.iter().enumerate().position(skips) else { return };
+        self.scans.strided(body, of, axis);
         let (Some(from), Some(to), Some(result)) = (of.operand(0), of.result(), body.result(&of))
         else {
             return;
@@ -65,13 +58,16 @@ impl<'m> RelayoutSearch<'m> {
         self.in_another_order(body, of, &to);
         let tiled = is_tiled(axis, to.dims.len());
         if tiled && arrays.iter().all(|of| of.dims[axis] == 1) {
-            return self.stacked(body, of);
+            if !self.is_slowest(&to, axis) {
+                self.stacked(body, of);
+            }
+            return;
         }
         if axis + 1 == to.dims.len() && to.dims[axis].is_multiple_of(LANES) {
             self.parts_of_rows(body, of);
         }
         let pieces: Vec<CallOperation<'m>> =
-            body.operands(&of).filter_map(|piece| cut(body, piece)).collect();
+            body.operands(&of).filter_map(|piece| body.cut(piece)).collect();
         let tile = match to.dims.len() - axis {
             1 => LANES,
             2 => SUBLANES * (32 / u64::from(to.element().bits.clamp(1, 32))),
@@ -88,23 +84,27 @@ impl<'m> RelayoutSearch<'m> {
             let (Some(source), Some(array)) = (body.operands(&piece).next(), piece.result()) else {
                 continue;
             };
-            if array.dense() >= MIN_BYTES {
-                self.pieces.entry((source, axis, array.dims)).or_default().push(piece);
+            if array.dense() < MIN_BYTES {
+                continue;
             }
+            let starts = piece.operation.attributes.integers("start_indices");
+            let start = starts.and_then(|starts| u64::try_from(*starts.get(axis)?).ok());
+            // It is shifted within its tiles before it is joined.
+            let shifted =
+                array.dims[axis] > tile && start.is_some_and(|start| !start.is_multiple_of(tile));
+            self.pieces.entry((source, axis, array.dims)).or_default().push((piece, shifted));
         }
     }
 
-    /// Pieces of the same extents that several joins take of one array.
+    /// Pieces that are shifted, or of the same extents that several joins take of one array.
     pub(super) fn siblings(&mut self, body: &WrittenOut<'m>) {
         let groups = std::mem::take(&mut self.pieces);
         let starts = |of: &CallOperation<'m>| of.operation.attributes.integers("start_indices");
         for mut pieces in groups.into_values() {
-            pieces.sort_by_key(starts);
-            pieces.dedup_by_key(|piece| starts(piece));
-            if pieces.len() < 2 {
-                continue;
-            }
-            for piece in pieces {
+            pieces.sort_by_key(|(piece, _)| starts(piece));
+            pieces.dedup_by_key(|(piece, _)| starts(piece));
+            let several = pieces.len() > 1;
+            for (piece, _) in pieces.into_iter().filter(|&(_, shifted)| shifted || several) {
                 if let (Some(array), Some(value)) = (piece.result(), body.result(&piece)) {
                     self.kept(piece, (&array, value), array.by_default(self.rules), 0);
                 }
@@ -133,6 +133,36 @@ impl<'m> RelayoutSearch<'m> {
         }
     }
 
+    /// Whether an axis lies outside of tiles by default.
+    fn is_slowest(&self, of: &Array, axis: usize) -> bool {
+        default_layout(self.rules, of.element(), &of.dims)
+            .is_ok_and(|layout| layout.minor_to_major.iter().skip(2).any(|&slow| slow == axis))
+    }
+
+    /// Whether an operation moves what was stacked along an axis of tiles: it is stored with that
+    /// axis outside of tiles, and once more as the operation reads it.
+    pub(super) fn stack_moved(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) -> bool {
+        let joined = |of: &CallOperation<'m>| matches!(of.operator, Operator::Row(row) if row.relayout == Relayout::Joined);
+        let maker = body.operands(&of).next().and_then(|from| body.maker(from)).filter(joined);
+        let (Some(maker), Some(from)) = (maker, of.operand(0)) else { return false };
+        let axis = maker.operation.attributes.integer("dimension");
+        let axis = axis.and_then(|axis| usize::try_from(axis).ok());
+        let Some(axis) = axis.filter(|&axis| is_tiled(axis, from.dims.len())) else { return false };
+        let pieces = 0..maker.operation.operands.len();
+        let thin = |number| maker.operand(number).is_some_and(|of| of.dims[axis] == 1);
+        if from.dense() < MIN_BYTES || !pieces.into_iter().all(thin) || self.is_slowest(&from, axis)
+        {
+            return false;
+        }
+        let stored = from.by_default(self.rules);
+        let again = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
+        // Of rows between rows, an operation on elements behind it makes the second one.
+        let returned = body.result(&of).is_some_and(|result| body.is_returned(result));
+        let twice = axis + 1 == from.dims.len() || returned;
+        self.passing(of, &from, stored, if twice { again } else { 0 });
+        true
+    }
+
     /// Parts of rows of whole tiles that do not fill tiles.
     fn parts_of_rows(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
         let Some(result) = body.result(&of) else { return };
@@ -140,7 +170,7 @@ impl<'m> RelayoutSearch<'m> {
             body.operands(&of).map(|value| (value, 0)).collect();
         let mut known = Vec::new();
         while let Some((value, depth)) = values.pop() {
-            let Some(piece) = cut(body, value) else {
+            let Some(piece) = body.cut(value) else {
                 let maker = body.maker(value);
                 let maker = maker.filter(|maker| depth < DEPTH && maker.is_by_element());
                 let operands = maker.iter().flat_map(|maker| body.operands(maker));
@@ -185,5 +215,62 @@ impl<'m> RelayoutSearch<'m> {
         if was != is && body.result(&of).is_some_and(|result| body.ends_as_result(result)) {
             self.passing(of, &from, from.by_default(self.rules), 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::charged;
+
+    /// What is laid anew where so many arrays are stacked along an axis, and these lines follow.
+    fn stacked(count: usize, (new, axis): (&str, usize), lines: &str, result: &str) -> u64 {
+        let of = "tensor<1024x1024xf32>";
+        let all = new.replacen('N', &count.to_string(), 1);
+        let (new, all) = (new.replacen('N', "1", 1), format!("tensor<{all}xf32>"));
+        let new = format!("tensor<{new}xf32>");
+        let kept: Vec<String> = (0..3).filter(|&at| at != axis).map(|at| at.to_string()).collect();
+        let kept = kept.join(", ");
+        let names: Vec<String> = (0..count).map(|at| format!("%s{at}")).collect();
+        let made: Vec<String> = (0..count)
+            .map(|at| {
+                format!(
+                    "%s{at} = stablehlo.broadcast_in_dim %p{at}, dims = [{kept}] : ({of}) -> {new}"
+                )
+            })
+            .collect();
+        let types = vec![&new[..]; count].join(", ");
+        let body = format!(
+            "{}\n%t = stablehlo.concatenate {}, dim = {axis} : ({types}) -> {all}\n{}",
+            made.join("\n"),
+            names.join(", "),
+            lines.replace("ALL", &all)
+        );
+        let parameters: Vec<String> = (0..count).map(|at| format!("%p{at}: {of}")).collect();
+        charged(&parameters.join(", "), &body, &result.replace("ALL", &all))
+    }
+
+    #[test]
+    fn arrays_are_stacked_in_place_along_an_axis_that_lies_outside_of_tiles() {
+        let doubled = "%r = stablehlo.add %t, %t : ALL";
+        let bytes = 1024 * 1024 * 4;
+        // As libtpu 0.0.51 says of temporaries on a v5e.
+        assert_eq!(stacked(3, ("1024x1024xN", 2), doubled, "ALL"), 0);
+        assert_eq!(stacked(4, ("1024x1024xN", 2), doubled, "ALL"), 4 * bytes);
+    }
+
+    #[test]
+    fn a_stack_that_is_moved_is_stored_twice() {
+        let bytes = 2 * 1024 * 1024 * 4;
+        let merged = |to: &str, name: &str| {
+            format!("%{name} = stablehlo.reshape %t : (ALL) -> tensor<{to}xf32>")
+        };
+        let rows = "tensor<2048x1024xf32>";
+        let returned = merged("2048x1024", "r");
+        assert_eq!(stacked(2, ("1024xNx1024", 1), &returned, rows), 2 * bytes);
+        let more = format!("{}\n%r = stablehlo.add %u, %u : {rows}", merged("2048x1024", "u"));
+        assert_eq!(stacked(2, ("1024xNx1024", 1), &more, rows), bytes);
+        let columns = "tensor<1024x2048xf32>";
+        let more = format!("{}\n%r = stablehlo.add %u, %u : {columns}", merged("1024x2048", "u"));
+        assert_eq!(stacked(2, ("1024x1024xN", 2), &more, columns), 2 * bytes);
     }
 }

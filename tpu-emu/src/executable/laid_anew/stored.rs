@@ -5,12 +5,14 @@ use crate::executable::stored_array::Array;
 use crate::hbm::layout::Layout;
 use std::collections::BTreeMap;
 use tpu_base::units::Bytes;
-use tpu_stablehlo::ir::Operation;
+use tpu_stablehlo::ir::{LocationId, Operation};
 
 /// An array that is laid anew.
 #[derive(Debug)]
 pub(super) struct Stored<'m> {
     pub(super) operation: &'m Operation,
+    /// Where that was written.
+    pub(super) location: LocationId,
     /// The position of the operation.
     pub(super) at: usize,
     pub(super) array: Array,
@@ -38,7 +40,7 @@ impl Stored<'_> {
             dims: self.array.dims.clone(),
             layout: self.layout.to_string().into(),
             name: self.operation.name.to_string().into(),
-            location: self.operation.location,
+            location: self.location,
         }
     }
 }
