@@ -1,7 +1,9 @@
 //! `reduce`: combines the elements along some axes.
 use super::body_reduce::BodyReduce;
 use super::reducer::inputs;
-use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, Relayout, ShardingRule, Site, factors};
+use super::{
+    Absorbed, Cost, Cx, Entry, Kernel, Lowered, Reduced, Relayout, ShardingRule, Site, factors,
+};
 use crate::tuning::MAX_REDUCE_ROW_PARTS;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -11,8 +13,9 @@ use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 use tpu_kernels::movement::loop_nest::Axis;
 use tpu_kernels::reduce::axis::Reduction;
 use tpu_kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
-use tpu_kernels::reduce::dyn_combiner::folder;
-use tpu_kernels::reduce::tuning::MIN_PICKED_ELEMENTS;
+use tpu_kernels::reduce::converted::{dispatch_converted, is_converted};
+use tpu_kernels::reduce::dyn_combiner::folder_of;
+use tpu_kernels::reduce::tuning::{BLOCK_PARTIALS, MIN_PICKED_ELEMENTS};
 
 /// Shapes: inputs of one shape and an initial scalar for each; the results lack `dimensions`.
 ///
@@ -60,10 +63,9 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     if single && known.is_some_and(|(combiner, dtype)| changes_nothing(site, combiner, dtype)) {
         return Ok(Lowered::View);
     }
-    let fast = known.and_then(|(combiner, dtype)| {
-        let middle = general.plan.middle().zip(folder(combiner, dtype));
-        let reduced = middle.map(|(dims, fold)| Reduced { fold, dims });
-        dispatch(combiner, dtype, MakeReduce(&general, reduced))
+    let fast = known.and_then(|of @ (combiner, dtype)| {
+        let make = MakeReduce { plan: &general.plan, cost: general.cost, of: Some(of) };
+        dispatch(combiner, dtype, make)
     });
     Ok(Lowered::Kernel(fast.unwrap_or_else(|| Box::new(general))))
 }
@@ -103,15 +105,18 @@ fn chunks(plan: &Reduction, outputs: usize) -> usize {
 }
 
 /// Makes the kernel for a known combiner.
-struct MakeReduce<'a>(&'a BodyReduce, Option<Reduced>);
+struct MakeReduce<'a> {
+    plan: &'a Reduction,
+    cost: Cost,
+    of: Option<(Combiner, DType)>,
+}
 
 impl Visitor for MakeReduce<'_> {
     type Output = Box<dyn Kernel>;
 
     fn visit<F: Fold>(self) -> Box<dyn Kernel> {
-        let Self(general, reduced) = self;
-        let (plan, cost) = (general.plan.clone(), general.cost);
-        Box::new(FixedReduce::<F> { plan, reduced, cost, fold: PhantomData })
+        let Self { plan, cost, of } = self;
+        Box::new(FixedReduce::<F>::new(plan.clone(), cost, of))
     }
 }
 
@@ -121,7 +126,16 @@ struct FixedReduce<F> {
     plan: Reduction,
     reduced: Option<Reduced>,
     cost: Cost,
+    /// What it is of, where what it reads is of the type of the result.
+    of: Option<(Combiner, DType)>,
     fold: PhantomData<F>,
+}
+
+impl<F: Fold> FixedReduce<F> {
+    fn new(plan: Reduction, cost: Cost, of: Option<(Combiner, DType)>) -> Self {
+        let reduced = plan.middle().map(|dims| Reduced { fold: folder_of::<F>(), dims });
+        Self { plan, reduced, cost, of, fold: PhantomData }
+    }
 }
 
 impl<F: Fold> Kernel for FixedReduce<F> {
@@ -143,12 +157,26 @@ impl<F: Fold> Kernel for FixedReduce<F> {
         self.reduced.clone()
     }
 
+    fn absorbs(&self) -> bool {
+        self.of.is_some_and(|(combiner, dtype)| is_converted(combiner, dtype))
+    }
+
+    fn absorbing(&self, work: &Absorbed<'_>) -> Option<Arc<dyn Kernel>> {
+        let (&Absorbed::Converted(0, from), Some((combiner, to))) = (work, self.of) else {
+            return None;
+        };
+        // Short runs are lanes of a vector where their elements have 32 bits.
+        let short = |axis: &Axis<1>| axis.steps == [1] && axis.count <= BLOCK_PARTIALS;
+        if self.plan.reduced.last().is_some_and(short) {
+            return None;
+        }
+        let make = MakeReduce { plan: &self.plan, cost: self.cost, of: None };
+        Some(Arc::from(dispatch_converted(combiner, [from, to], make)?))
+    }
+
     fn part(&self, first: usize, parts: usize) -> Option<(Arc<dyn Kernel>, usize)> {
         let plan = self.plan.part(first, parts)?;
-        let fold = self.reduced.as_ref().map(|of| Arc::clone(&of.fold));
-        let reduced = plan.middle().zip(fold).map(|(dims, fold)| Reduced { fold, dims });
-        let cost = self.cost.part(parts);
-        Some((Arc::new(Self { plan, reduced, cost, fold: PhantomData }), 1))
+        Some((Arc::new(Self::new(plan, self.cost.part(parts), self.of)), 1))
     }
 
     fn cost(&self) -> Cost {

@@ -1,6 +1,6 @@
 //! Reductions by a known combiner.
 use super::combiner::Fold;
-use super::tree::{fold_run, join_rows};
+use super::tree::{extend_runs, join_rows};
 use crate::movement::loop_nest::{Axis, carve, carved, collapse, rows};
 use crate::reduce::tuning::{AXIS_BLOCK_COLUMNS, BLOCK_ROWS};
 use std::convert::Infallible;
@@ -71,7 +71,7 @@ impl Reduction {
     /// Reduces `operand`, starting from `init`.
     pub fn run<F: Fold>(
         &self,
-        operand: &[F::Element],
+        operand: &[F::Stored],
         init: F::Element,
         result: &mut [F::Element],
         scratch: &mut [u8],
@@ -99,23 +99,31 @@ impl Reduction {
                 });
             }
             _ => {
-                let mut results = result.iter_mut();
-                each(&self.kept, 0, &mut |at| {
-                    let mut total = F::start(init);
-                    let done: Result<(), Infallible> =
-                        rows(&self.reduced, [at], &mut |[at], count, [step]| {
-                            if step == 1 {
-                                total = fold_run::<F>(total, &operand[at..at + count]);
-                            } else {
-                                for &element in operand[at..].iter().step_by(step).take(count) {
-                                    total = F::extend(total, F::load(element));
-                                }
-                            }
-                            Ok(())
+                // What is reduced lies side by side, in a run for each index of the other axes: every
+                // result of a block takes one run before any takes the next.
+                let one = Axis { count: 1, steps: [0] };
+                let (last, outer) = self.kept.split_last().unwrap_or((&one, &[]));
+                let (run, rest) = match self.reduced.split_last() {
+                    Some((&Axis { count, steps: [1] }, rest)) => (count, rest),
+                    _ => (1, &self.reduced[..]),
+                };
+                let step = last.steps[0];
+                let bytes = AXIS_BLOCK_COLUMNS * size_of::<F::Total>();
+                let totals = carve(scratch, [bytes]).pop().unwrap_or_default();
+                let totals: &mut [F::Total] = bytemuck::cast_slice_mut(totals);
+                let mut results = result.chunks_exact_mut(last.count.max(1));
+                each(outer, 0, &mut |at| {
+                    let Some(results) = results.next() else { return };
+                    for (index, results) in results.chunks_mut(AXIS_BLOCK_COLUMNS).enumerate() {
+                        let start = at + index * AXIS_BLOCK_COLUMNS * step;
+                        let totals = &mut totals[..results.len()];
+                        totals.fill(F::start(init));
+                        each(rest, start, &mut |at| {
+                            extend_runs::<F>(totals, &operand[at..], run, step);
                         });
-                    let Ok(()) = done;
-                    if let Some(result) = results.next() {
-                        *result = F::finish(total);
+                        for (result, &total) in results.iter_mut().zip(&*totals) {
+                            *result = F::finish(total);
+                        }
                     }
                 });
             }
@@ -125,7 +133,7 @@ impl Reduction {
     /// Reduces columns that lie side by side.
     fn columns<F: Fold>(
         &self,
-        operand: &[F::Element],
+        operand: &[F::Stored],
         start: usize,
         init: F::Element,
         partials: &mut [F::Partial],
@@ -209,6 +217,21 @@ mod tests {
         assert_eq!(sum(&[2, 3], &[]), [100, 101, 102, 103, 104, 105]);
         assert_eq!(sum(&[2, 2, 2], &[0, 2]), [110, 118]);
         assert_eq!(sum(&[2, 2, 2], &[1]), [102, 104, 110, 112]);
+    }
+
+    #[test]
+    fn runs_of_many_results_join_in_the_order_of_each() {
+        let dims = [3, 1100, 5, 2, 70];
+        let found = sum(&dims, &[0, 2, 4]);
+        let element = |place: usize| i32::try_from(place).unwrap();
+        for (at, &found) in found.iter().enumerate() {
+            let (b, d) = (at / 2, at % 2);
+            let places =
+                (0..3).flat_map(|a| (0..5).map(move |c| (((a * 1100 + b) * 5 + c) * 2 + d) * 70));
+            let wanted = places.flat_map(|first| first..first + 70).map(element);
+            let wanted = wanted.fold(100_i32, i32::wrapping_add);
+            assert_eq!(found, wanted, "{at}");
+        }
     }
 
     #[test]

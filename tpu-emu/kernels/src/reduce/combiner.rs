@@ -123,8 +123,10 @@ impl Combiner {
 
 /// One combiner on one element type.
 pub trait Fold: Copy + Debug + Send + Sync + 'static {
-    /// The type in memory.
+    /// The type of results.
     type Element: Pod + Debug + Send + Sync;
+    /// The type in memory of what is reduced.
+    type Stored: Pod + Debug + Send + Sync;
     /// The type of partial results: `f32` for the 16-bit floats.
     type Partial: Pod + Send + Sync;
     /// The type of results of many partial results: `f64` for sums of narrower floats.
@@ -132,6 +134,8 @@ pub trait Fold: Copy + Debug + Send + Sync + 'static {
     /// What changes nothing.
     const IDENTITY: Self::Partial;
 
+    /// What is reduced as a partial result.
+    fn read(stored: Self::Stored) -> Self::Partial;
     /// An element as a partial result.
     fn load(element: Self::Element) -> Self::Partial;
     /// The operation.
@@ -164,14 +168,19 @@ macro_rules! folds {
     ($($name:ident $element:ty, $partial:ty, $total:ty, $identity:expr,
         $load:expr, $join:expr, $store:expr, $widen:expr, $extend:expr, $finish:expr;)*) => {$(
         #[derive(Debug, Clone, Copy)]
-        struct $name;
+        pub(super) struct $name;
 
         impl Fold for $name {
             type Element = $element;
+            type Stored = $element;
             type Partial = $partial;
             type Total = $total;
             const IDENTITY: $partial = $identity;
 
+            #[inline(always)]
+            fn read(stored: $element) -> $partial {
+                Self::load(stored)
+            }
             #[inline(always)]
             fn load(element: $element) -> $partial {
                 let load: fn($element) -> $partial = $load;

@@ -43,10 +43,15 @@ pub fn folder(combiner: Combiner, dtype: DType) -> Option<Arc<dyn Folder>> {
     impl Visitor for Make {
         type Output = Arc<dyn Folder>;
         fn visit<F: Fold>(self) -> Arc<dyn Folder> {
-            Arc::new(Of::<F>(PhantomData))
+            folder_of::<F>()
         }
     }
     dispatch(combiner, dtype, Make)
+}
+
+/// A fold with its types hidden.
+pub fn folder_of<F: Fold>() -> Arc<dyn Folder> {
+    Arc::new(Of::<F>(PhantomData))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +59,7 @@ struct Of<F>(PhantomData<F>);
 
 impl<F: Fold> Folder for Of<F> {
     fn rows(&self, operand: &[u8], count: usize, init: &[u8], result: &mut [u8]) {
-        let operand: &[F::Element] = bytemuck::cast_slice(operand);
+        let operand: &[F::Stored] = bytemuck::cast_slice(operand);
         let start = F::start(bytemuck::pod_read_unaligned(init));
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(result);
         fold_runs::<F>(start, operand, count, result);
@@ -68,7 +73,7 @@ impl<F: Fold> Folder for Of<F> {
         init: &[u8],
         result: &mut [u8],
     ) {
-        let operand: &[F::Element] = bytemuck::cast_slice(operand);
+        let operand: &[F::Stored] = bytemuck::cast_slice(operand);
         let start = F::start(bytemuck::pod_read_unaligned(init));
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(result);
         let parts = operand.chunks_exact((count * columns).max(1));
@@ -97,7 +102,7 @@ impl<F: Fold> Folder for Of<F> {
     }
 
     fn collect(&self, operand: &[u8], columns: usize, mut row: usize, state: &mut [u8]) {
-        let mut operand: &[F::Element] = bytemuck::cast_slice(operand);
+        let mut operand: &[F::Stored] = bytemuck::cast_slice(operand);
         let state: &mut [F::Partial] = bytemuck::cast_slice_mut(state);
         let (block, width) =
             if columns == 1 { (BLOCK_ELEMENTS, BLOCK_PARTIALS) } else { (BLOCK_ROWS, columns) };
@@ -150,8 +155,10 @@ impl<F: Fold> Folder for Of<F> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::converted::dispatch_converted;
     use super::*;
     use crate::reduce::axis::Reduction;
+    use half::bf16;
     use tpu_base::tensor::Shape;
 
     struct Plain<'a>(&'a Shape, &'a [usize], &'a [u8], usize);
@@ -235,6 +242,55 @@ mod tests {
                 fold.columns(data, dims[1], dims[2], &data[..4], result);
             }
             assert_eq!(result, wanted, "{dims:?}");
+        }
+    }
+
+    /// A sum of what is stored as another type, by rows or by columns.
+    struct Stored<'a>([usize; 3], &'a [u8]);
+
+    impl Visitor for Stored<'_> {
+        type Output = Vec<u8>;
+        fn visit<F: Fold>(self) -> Vec<u8> {
+            let Self([outer, count, inner], data) = self;
+            let mut result = vec![F::store(F::IDENTITY); outer * inner];
+            let init = F::store(F::IDENTITY);
+            let (init, to) = (bytemuck::bytes_of(&init), bytemuck::cast_slice_mut(&mut result));
+            let fold = folder_of::<F>();
+            if inner == 1 {
+                fold.rows(data, count, init, to);
+            } else {
+                fold.columns(data, count, inner, init, to);
+            }
+            bytemuck::cast_slice(&result).to_vec()
+        }
+    }
+
+    #[test]
+    fn what_is_converted_is_summed_with_the_bits_of_what_it_becomes() {
+        for dims in [[3, 5000, 1], [70, 9, 1], [3, 1, 1], [2, 130, 300], [2, 70, 16], [4, 32, 1]] {
+            let count = dims.iter().product();
+            let halves: Vec<bf16> = floats(count).into_iter().map(bf16::from_f32).collect();
+            let singles: Vec<f32> = halves.iter().map(|half| half.to_f32()).collect();
+            let bytes: Vec<i8> =
+                halves.iter().map(|half| half.to_bits().to_le_bytes()[0].cast_signed()).collect();
+            let words: Vec<i32> = bytes.iter().map(|&byte| byte.into()).collect();
+            let sums = |from, to, data: &[u8]| {
+                let stored = Stored(dims, data);
+                if from == to {
+                    dispatch(Combiner::Add, to, stored)
+                } else {
+                    dispatch_converted(Combiner::Add, [from, to], stored)
+                }
+                .unwrap()
+            };
+            crate::simd::at_every_level(|_| {
+                let found = sums(DType::Bf16, DType::F32, bytemuck::cast_slice(&halves));
+                let wanted = sums(DType::F32, DType::F32, bytemuck::cast_slice(&singles));
+                assert_eq!(found, wanted, "{dims:?}");
+                let found = sums(DType::S8, DType::S32, bytemuck::cast_slice(&bytes));
+                let wanted = sums(DType::S32, DType::S32, bytemuck::cast_slice(&words));
+                assert_eq!(found, wanted, "{dims:?}");
+            });
         }
     }
 }

@@ -21,6 +21,7 @@
 //!   `BLOCK_ROWS` rows become one partial result of each column.
 //! * *Runs*: a block of `BLOCK_ELEMENTS` has `BLOCK_PARTIALS` interleaved partial results.
 //!   A tree joins them. A run of at most `BLOCK_PARTIALS` elements is folded in order.
+//!   Where runs of one result lie apart, each result of a block takes one before any takes the next.
 //! * *Parts*: up to `MAX_REDUCE_ROW_PARTS` of `tpu-emu/ops/src/tuning.rs` to a row.
 //!   A row needs four times as many elements. Such a body is known to be associative.
 //!
@@ -28,6 +29,9 @@
 //! It hides types, and keeps a state between strips of rows.
 //! The pass is `tpu-emu/program/src/passes/fuse/row_fusion.rs`; [`axis::Reduction::middle`] tells
 //! whether the axes allow it. `STACK_COLUMNS` columns at a time have their totals on the stack.
+//!
+//! A sum of what is converted to a wider type reads it as it is stored, by
+//! [`converted::dispatch_converted`]; the pass is `tpu-emu/program/src/passes/absorbed_work.rs`.
 //!
 //! Batch normalisation ([`batch_norm`]) sums in f64 and rounds each result once.
 //!
@@ -49,6 +53,7 @@ pub mod argminmax;
 pub mod axis;
 pub mod batch_norm;
 pub mod combiner;
+pub mod converted;
 pub mod dyn_combiner;
 pub mod tree;
 pub mod tuning;

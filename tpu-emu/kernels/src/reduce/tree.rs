@@ -7,28 +7,24 @@ use crate::simd;
 const LANES: usize = 16;
 
 /// Folds elements that lie side by side.
-///
-/// The order is fixed by the length: blocks of 4096 elements, 32 interleaved partial results in
-/// each, joined in a tree; a run of at most 32 elements in order.
-pub(crate) fn fold_run<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
-    if run.len() <= BLOCK_PARTIALS {
-        return short::<F>(total, run);
-    }
-    simd::run(TreeRun::<F> { total, run })
+#[cfg(test)]
+pub(crate) fn fold_run<F: Fold>(mut total: F::Total, run: &[F::Stored]) -> F::Total {
+    extend_runs::<F>(std::slice::from_mut(&mut total), run, run.len(), 0);
+    total
 }
 
 #[inline(always)]
-fn short<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
+fn short<F: Fold>(total: F::Total, run: &[F::Stored]) -> F::Total {
     let Some((first, rest)) = run.split_first() else { return total };
-    let mut partial = F::load(*first);
+    let mut partial = F::read(*first);
     for &element in rest {
-        partial = F::join(partial, F::load(element));
+        partial = F::join(partial, F::read(element));
     }
     F::extend(total, partial)
 }
 
 #[inline(always)]
-fn long<F: Fold>(mut total: F::Total, run: &[F::Element]) -> F::Total {
+fn long<F: Fold>(mut total: F::Total, run: &[F::Stored]) -> F::Total {
     for block in run.chunks(BLOCK_ELEMENTS) {
         let mut lanes = [F::IDENTITY; BLOCK_PARTIALS];
         interleave::<F>(block, &mut lanes);
@@ -37,24 +33,10 @@ fn long<F: Fold>(mut total: F::Total, run: &[F::Element]) -> F::Total {
     total
 }
 
-struct TreeRun<'a, F: Fold> {
-    total: F::Total,
-    run: &'a [F::Element],
-}
-
-impl<F: Fold> simd::Loop for TreeRun<'_, F> {
-    type Output = F::Total;
-
-    #[inline(always)]
-    fn run(self) -> F::Total {
-        long::<F>(self.total, self.run)
-    }
-}
-
-/// Folds each run of `count` elements into one result, as [`fold_run`] does.
+/// Folds each run of `count` elements into one result, in the order of [`extend_runs`].
 pub(crate) fn fold_runs<F: Fold>(
     start: F::Total,
-    operand: &[F::Element],
+    operand: &[F::Stored],
     count: usize,
     result: &mut [F::Element],
 ) {
@@ -63,7 +45,7 @@ pub(crate) fn fold_runs<F: Fold>(
 
 struct Runs<'a, F: Fold> {
     start: F::Total,
-    operand: &'a [F::Element],
+    operand: &'a [F::Stored],
     count: usize,
     result: &'a mut [F::Element],
 }
@@ -84,7 +66,7 @@ impl<F: Fold> simd::Loop for Runs<'_, F> {
             return;
         }
         // Lengths that the compiler knows: several runs become the lanes of a vector.
-        match (count, size_of::<F::Element>()) {
+        match (count, size_of::<F::Stored>()) {
             (2, 4) => alike::<F, 2>(start, operand, result),
             (3, 4) => alike::<F, 3>(start, operand, result),
             (4, 4) => alike::<F, 4>(start, operand, result),
@@ -100,36 +82,73 @@ impl<F: Fold> simd::Loop for Runs<'_, F> {
     }
 }
 
+/// Folds runs of `count` elements, the first elements of which are `step` apart, each into its total.
+///
+/// The order is fixed by the length: blocks of 4096 elements, 32 interleaved partial results in
+/// each, joined in a tree; a run of at most 32 elements in order.
+pub(crate) fn extend_runs<F: Fold>(
+    totals: &mut [F::Total],
+    operand: &[F::Stored],
+    count: usize,
+    step: usize,
+) {
+    simd::run(Extend::<F> { totals, operand, count, step });
+}
+
+struct Extend<'a, F: Fold> {
+    totals: &'a mut [F::Total],
+    operand: &'a [F::Stored],
+    count: usize,
+    step: usize,
+}
+
+impl<F: Fold> simd::Loop for Extend<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { totals, operand, count, step } = self;
+        for (index, total) in totals.iter_mut().enumerate() {
+            let run = &operand[index * step..][..count];
+            *total = if count <= BLOCK_PARTIALS {
+                short::<F>(*total, run)
+            } else {
+                long::<F>(*total, run)
+            };
+        }
+    }
+}
+
 /// Runs of `N` elements, each in order.
 #[inline(always)]
 fn alike<F: Fold, const N: usize>(
     start: F::Total,
-    operand: &[F::Element],
+    operand: &[F::Stored],
     result: &mut [F::Element],
 ) {
     for (result, run) in result.iter_mut().zip(operand.as_chunks::<N>().0) {
-        let mut partial = F::load(run[0]);
+        let mut partial = F::read(run[0]);
         for &element in &run[1..] {
-            partial = F::join(partial, F::load(element));
+            partial = F::join(partial, F::read(element));
         }
         *result = F::finish(F::extend(start, partial));
     }
 }
 
 /// Takes elements into interleaved partial results; the first one goes to `lane`.
-pub(crate) fn lanes_of<F: Fold>(run: &[F::Element], lane: usize, lanes: &mut [F::Partial]) {
+pub(crate) fn lanes_of<F: Fold>(run: &[F::Stored], lane: usize, lanes: &mut [F::Partial]) {
     let Ok(lanes) = <&mut [F::Partial; BLOCK_PARTIALS]>::try_from(lanes) else { return };
     let (head, run) =
         run.split_at(if lane == 0 { 0 } else { run.len().min(BLOCK_PARTIALS - lane) });
     for (lane, &element) in lanes[lane..].iter_mut().zip(head) {
-        *lane = F::join(*lane, F::load(element));
+        *lane = F::join(*lane, F::read(element));
     }
     simd::run(InterleavedTree::<F> { run, lanes });
 }
 
 /// Elements that begin at the first one of the partial results.
 struct InterleavedTree<'a, F: Fold> {
-    run: &'a [F::Element],
+    run: &'a [F::Stored],
     lanes: &'a mut [F::Partial; BLOCK_PARTIALS],
 }
 
@@ -143,7 +162,7 @@ impl<F: Fold> simd::Loop for InterleavedTree<'_, F> {
 }
 
 #[inline(always)]
-fn interleave<F: Fold>(run: &[F::Element], partials: &mut [F::Partial; BLOCK_PARTIALS]) {
+fn interleave<F: Fold>(run: &[F::Stored], partials: &mut [F::Partial; BLOCK_PARTIALS]) {
     let (rows, rest) = run.as_chunks::<BLOCK_PARTIALS>();
     // Two arrays of which nothing takes an address stay in registers.
     let [mut low, mut high] = [[F::IDENTITY; BLOCK_PARTIALS / 2]; 2];
@@ -151,28 +170,28 @@ fn interleave<F: Fold>(run: &[F::Element], partials: &mut [F::Partial; BLOCK_PAR
     high.copy_from_slice(&partials[BLOCK_PARTIALS / 2..]);
     for row in rows {
         for (lane, &element) in low.iter_mut().zip(&row[..BLOCK_PARTIALS / 2]) {
-            *lane = F::join(*lane, F::load(element));
+            *lane = F::join(*lane, F::read(element));
         }
         for (lane, &element) in high.iter_mut().zip(&row[BLOCK_PARTIALS / 2..]) {
-            *lane = F::join(*lane, F::load(element));
+            *lane = F::join(*lane, F::read(element));
         }
     }
     partials[..BLOCK_PARTIALS / 2].copy_from_slice(&low);
     partials[BLOCK_PARTIALS / 2..].copy_from_slice(&high);
     for (partial, &element) in partials.iter_mut().zip(rest) {
-        *partial = F::join(*partial, F::load(element));
+        *partial = F::join(*partial, F::read(element));
     }
 }
 
 /// Takes rows of `partials` columns into the partial results of the columns. The rows' first
 /// elements are `stride` apart.
-pub(crate) fn join_rows<F: Fold>(partials: &mut [F::Partial], rows: &[F::Element], stride: usize) {
+pub(crate) fn join_rows<F: Fold>(partials: &mut [F::Partial], rows: &[F::Stored], stride: usize) {
     simd::run(Join::<F> { partials, rows, stride });
 }
 
 struct Join<'a, F: Fold> {
     partials: &'a mut [F::Partial],
-    rows: &'a [F::Element],
+    rows: &'a [F::Stored],
     stride: usize,
 }
 
@@ -189,12 +208,12 @@ impl<F: Fold> simd::Loop for Join<'_, F> {
         }
         let mut left = rows;
         while left.len() >= (ROWS - 1) * stride + width {
-            let rows: [&[F::Element]; ROWS] =
+            let rows: [&[F::Stored]; ROWS] =
                 std::array::from_fn(|row| &left[row * stride..][..width]);
             for column in 0..width {
                 let mut partial = partials[column];
                 for row in &rows {
-                    partial = F::join(partial, F::load(row[column]));
+                    partial = F::join(partial, F::read(row[column]));
                 }
                 partials[column] = partial;
             }
@@ -202,7 +221,7 @@ impl<F: Fold> simd::Loop for Join<'_, F> {
         }
         while left.len() >= width && !left.is_empty() {
             for (partial, &element) in partials.iter_mut().zip(left) {
-                *partial = F::join(*partial, F::load(element));
+                *partial = F::join(*partial, F::read(element));
             }
             left = left.get(stride..).unwrap_or_default();
         }
@@ -211,7 +230,7 @@ impl<F: Fold> simd::Loop for Join<'_, F> {
 
 /// As [`join_rows`], for few columns: their partial results stay in registers for all rows.
 #[inline(always)]
-fn held<F: Fold>(partials: &mut [F::Partial], rows: &[F::Element], stride: usize) {
+fn held<F: Fold>(partials: &mut [F::Partial], rows: &[F::Stored], stride: usize) {
     let width = partials.len();
     let starts =
         || (0..rows.len()).step_by(stride.max(1)).take_while(|at| at + width <= rows.len());
@@ -246,16 +265,16 @@ fn held<F: Fold>(partials: &mut [F::Partial], rows: &[F::Element], stride: usize
     }
     for at in starts() {
         for (partial, &element) in rest.iter_mut().zip(&rows[at + column..]) {
-            *partial = F::join(*partial, F::load(element));
+            *partial = F::join(*partial, F::read(element));
         }
     }
 }
 
 /// Joins elements with partial results in registers.
 #[inline(always)]
-fn beside<F: Fold>(partials: &mut [F::Partial; LANES], row: &[F::Element]) {
+fn beside<F: Fold>(partials: &mut [F::Partial; LANES], row: &[F::Stored]) {
     for (partial, &element) in partials.iter_mut().zip(row) {
-        *partial = F::join(*partial, F::load(element));
+        *partial = F::join(*partial, F::read(element));
     }
 }
 
@@ -284,9 +303,10 @@ mod tests {
         type Output = ();
 
         fn visit<F: Fold>(self) {
-            for count in [0, 1, 2, 3, 4, 5, 7, 8, 10, 32, 33, 50, 300, 1000] {
-                let data: Vec<u32> = (0..count * 37).map(|at| (at * 7919 % 1013) << 12).collect();
-                let data: &[F::Element] = bytemuck::cast_slice(&data);
+            for count in [0, 1, 2, 3, 4, 5, 7, 8, 10, 16, 31, 32, 33, 50, 300, 1000] {
+                let data: Vec<u64> =
+                    (0..count * 37).map(|at| (at * 7919 % 1013 * 0x10_0000_1000) << 12).collect();
+                let data: &[F::Stored] = bytemuck::cast_slice(&data);
                 let start = F::start(F::store(F::IDENTITY));
                 let mut result = vec![F::store(F::IDENTITY); 37];
                 let count = usize::try_from(count).unwrap();
@@ -303,7 +323,7 @@ mod tests {
     #[test]
     fn many_runs_are_folded_like_one() {
         simd::at_every_level(|_| {
-            for dtype in [DType::F32, DType::S32, DType::U8, DType::S16, DType::Bf16] {
+            for dtype in [DType::F32, DType::S32, DType::U8, DType::S16, DType::Bf16, DType::F64] {
                 dispatch(Combiner::Add, dtype, Many).unwrap();
                 dispatch(Combiner::Maximum, dtype, Many).unwrap();
             }

@@ -1,5 +1,5 @@
-//! Products read transposed and converted operands where these are made from, and give results in
-//! the order that is wanted.
+//! Products and sums read converted operands where these are made from; products do so with
+//! transposed ones too, and give results in the order that is wanted.
 //!
 //! The panels that a product multiplies are packed anyway, in whatever order and of whatever type
 //! the elements lie, so an array that holds them in another order or type first is not needed.
@@ -8,7 +8,7 @@
 //! | node | what becomes of it |
 //! |---|---|
 //! | transpose of an operand | the product reads the array that is transposed |
-//! | conversion of an operand | the product reads the array that is converted |
+//! | conversion of an operand | the product, or the sum, reads the array that is converted |
 //! | transpose of a result | the operands change places |
 //!
 //! * A conversion to a narrower type stays unless what is converted is in memory for longer anyway.
@@ -354,11 +354,36 @@ pub(crate) mod tests {
             ],
             &[("%r", scores)],
         );
-        vec![(both, 0), (result, 0), (narrowed, 0), (widened, 0), (batched, 0)]
+        let sum = |to: &str, from: &str, [of, element, row]: [&str; 3]| {
+            format!(
+                "{to} = stablehlo.reduce({from} init: %z{}) applies stablehlo.add across dimensions = [1] : ({of}, tensor<{element}>) -> {row}",
+                &to[1..]
+            )
+        };
+        let zero = |to: &str, element: &str, zero: &str| {
+            format!("%z{to} = stablehlo.constant dense<{zero}> : tensor<{element}>")
+        };
+        let (bytes, words) = ("tensor<192x192xui8>", "tensor<192x192xi32>");
+        let (singles, integers) = ("tensor<192xf32>", "tensor<192xi32>");
+        let summed = program(
+            &format!("%a: {half}, %b: {bytes}"),
+            &[
+                zero("r", "f32", "0.5"),
+                zero("q", "i32", "7"),
+                convert("%c", "%a", [half, square]),
+                convert("%d", "%b", [bytes, words]),
+                sum("%r", "%c", [square, "f32", singles]),
+                sum("%q", "%d", [words, "i32", integers]),
+            ],
+            &[("%r", singles), ("%q", integers)],
+        );
+        // Totals and partial results of as many columns as go together.
+        let scratch = 1024 * (size_of::<f32>() + size_of::<f64>());
+        vec![(both, 0), (result, 0), (narrowed, 0), (widened, 0), (batched, 0), (summed, scratch)]
     }
 
     #[test]
-    fn products_read_and_write_in_place_with_the_same_bits() {
+    fn products_and_sums_read_and_write_in_place_with_the_same_bits() {
         for (text, bytes) in programs() {
             assert_eq!(plan_of(&text).arena, bytes, "{text}");
             for numerics in [Numerics::Tpu, Numerics::Ieee] {
