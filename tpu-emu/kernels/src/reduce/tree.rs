@@ -1,7 +1,9 @@
 //! Folds of many elements: of runs that lie side by side, and of rows into columns.
 use super::combiner::Fold;
+use crate::movement::transpose::eight_columns;
 use crate::reduce::tuning::{BLOCK_ELEMENTS, BLOCK_PARTIALS, MAX_HELD_COLUMNS};
 use crate::simd;
+use bytemuck::Zeroable;
 
 /// Columns whose partial results are one array: a vector of 32-bit numbers.
 const LANES: usize = 16;
@@ -40,7 +42,62 @@ pub(crate) fn fold_runs<F: Fold>(
     count: usize,
     result: &mut [F::Element],
 ) {
-    simd::run(Runs::<F> { start, operand, count, result });
+    // Some lengths are faster by vectors that the compiler finds.
+    let alike = count <= 5 || count == 8 || size_of::<F::Stored>() != 4;
+    match simd::shuffles() {
+        Some(machine) if !alike && count <= BLOCK_PARTIALS => {
+            simd::run_shuffled(machine, BesideRuns::<F> { machine, start, operand, count, result });
+        }
+        _ => simd::run(Runs::<F> { start, operand, count, result }),
+    }
+}
+
+/// Short runs of elements of four bytes, each in order: a lane is a run.
+struct BesideRuns<'a, F: Fold> {
+    machine: simd::Shuffles,
+    start: F::Total,
+    operand: &'a [F::Stored],
+    count: usize,
+    result: &'a mut [F::Element],
+}
+
+impl<F: Fold> simd::Loop for BesideRuns<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { machine, start, operand, count, result } = self;
+        // The columns that are read together may reach beyond a row's end, but not the last one's.
+        let groups = (operand.len().saturating_sub(8) / (LANES * count)).min(result.len() / LANES);
+        let (most, rest) = result.split_at_mut(groups * LANES);
+        for (now, at) in
+            most.as_chunks_mut::<LANES>().0.iter_mut().zip((0..).step_by(LANES * count))
+        {
+            let operand = &operand[at..];
+            let mut partials = [F::IDENTITY; LANES];
+            for first in (0..count).step_by(8) {
+                let mut lines = [[F::Stored::zeroed(); LANES]; 8];
+                eight_columns(machine, &operand[first..], count, &mut lines);
+                let lines = &lines[..8.min(count - first)];
+                let joined = if first > 0 { lines } else { &lines[1..] };
+                if first == 0 {
+                    for (partial, &element) in partials.iter_mut().zip(&lines[0]) {
+                        *partial = F::read(element);
+                    }
+                }
+                for line in joined {
+                    beside::<F>(&mut partials, line);
+                }
+            }
+            for (result, &partial) in now.iter_mut().zip(&partials) {
+                *result = F::finish(F::extend(start, partial));
+            }
+        }
+        let operand = &operand[groups * LANES * count..];
+        for (result, run) in rest.iter_mut().zip(operand.chunks_exact(count)) {
+            *result = F::finish(short::<F>(start, run));
+        }
+    }
 }
 
 struct Runs<'a, F: Fold> {

@@ -66,6 +66,11 @@ pub fn shuffles() -> Option<Shuffles> {
     machine().shuffles()
 }
 
+/// Runs a loop that uses instructions which interleave vectors.
+pub fn run_shuffled<L: Loop>(shuffles: Shuffles, body: L) -> L::Output {
+    machine::run_shuffled(shuffles, body)
+}
+
 /// Runs a loop with the widest vectors.
 #[inline]
 pub fn run<L: Loop>(body: L) -> L::Output {

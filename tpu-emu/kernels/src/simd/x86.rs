@@ -6,6 +6,12 @@ use pulp::{Scalar128b, Simd, WithSimd};
 /// Instructions on vectors of 128 and 256 bits.
 pub type Shuffles = V3;
 
+/// Runs a loop that uses these instructions. Those of 256 bits become calls in a loop that is compiled
+/// for 512.
+pub(super) fn run_shuffled<L: Loop>(machine: Shuffles, body: L) -> L::Output {
+    machine.vectorize(Call(body))
+}
+
 /// The vectors of a machine.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Machine {

@@ -10,6 +10,7 @@ use crate::for_width;
 use crate::simd;
 use bytemuck::Pod;
 use shuffles::Interleaved;
+pub(crate) use shuffles::eight_columns;
 
 /// Rows and columns of a block.
 const SIDE: usize = 16;

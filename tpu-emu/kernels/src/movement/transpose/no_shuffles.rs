@@ -1,5 +1,5 @@
 //! Stands for the instructions that interleave vectors where there are none.
-use super::BlockTranspose;
+use super::{BlockTranspose, SIDE};
 use crate::simd::Shuffles;
 use bytemuck::Pod;
 
@@ -11,4 +11,9 @@ impl<T: Pod> BlockTranspose<T> for Interleaved {
     fn transpose(self, _: &[T], _: usize, _: &mut [T], _: usize) {
         match self.0 {}
     }
+}
+
+/// Columns of rows.
+pub(crate) fn eight_columns<T>(machine: Shuffles, _: &[T], _: usize, _: &mut [[T; SIDE]; 8]) {
+    match machine {}
 }
