@@ -29,7 +29,10 @@ def test_what_libtpu_said_is_read_from_the_page():
 
 def test_new_sizes_here_stand_beside_what_libtpu_said():
     real, libtpu = compare.told(PAGE)
-    ours = {"mlp 4096 f32": {"peak": 869_000_000}, "mlp 4096 bf16": {"peak": 403_000_000}}
+    ours: dict[str, compare.Sizes] = {
+        "mlp 4096 f32": {"peak": 869_000_000},
+        "mlp 4096 bf16": {"peak": 403_000_000},
+    }
     page = compare.written(PAGE, compare.table({"ours": ours, "real": real}, libtpu))
     assert "| mlp 4096 f32 | 869 | 1,738 | 0.50 |" in page
     assert "| mlp 4096 bf16 | 403 | refused |  |" in page
