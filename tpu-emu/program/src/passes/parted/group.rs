@@ -252,7 +252,7 @@ impl Looked<'_> {
 }
 
 fn is_product(node: &Node) -> bool {
-    matches!(&node.work, NodeKind::Kernel(kernel) if kernel.absorbs())
+    matches!(&node.work, NodeKind::Kernel(kernel) if kernel.absorbs() && kernel.reduction().is_none())
 }
 
 /// Which operands a node takes parts of, for parts of its result.
