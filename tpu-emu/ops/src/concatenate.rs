@@ -13,7 +13,7 @@ use tpu_kernels::movement::move_list::{Move, Moves};
 /// Source: StableHLO specification, "concatenate", C1-C6.
 pub const OP: Entry = Entry {
     sharding: ShardingRule::Pieces,
-    factors: factors::sliced,
+    factors: factors::joined,
     relayout: Relayout::Joined,
     ..Entry::new("concatenate", infer, lower)
 };

@@ -1,6 +1,6 @@
 //! `convolution`: sums of products of windows with a kernel.
 use super::convolve::{ConvolutionAttributes, padding_attribute};
-use super::{Entry, LayoutRule, Lowered, Relayout, Site, factors};
+use super::{Entry, LayoutRule, Lowered, Relayout, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -14,6 +14,7 @@ use tpu_base::tensor::Shape;
 pub(super) const OP: Entry = Entry {
     layout: LayoutRule::Default,
     relayout: Relayout::Convolved,
+    sharding: ShardingRule::Windowed,
     factors: factors::convolved,
     ..Entry::new("convolution", infer, lower)
 };

@@ -129,6 +129,9 @@ pub enum ShardingRule {
     Reduced,
     /// From the factors of a product along the axes that they keep.
     Contracted,
+    /// From what the windows of a convolution, a pool or its gradient lie in, along the axes that they
+    /// lie along.
+    Windowed,
     /// From a table along the axes that its slices take whole, from the indices along theirs.
     Gathered,
     /// Along the axes that begin in the result where they do in the operand.

@@ -8,8 +8,7 @@ use tpu_base::tensor::Shape;
 /// Shapes: result as declared.
 /// Errors: `Constraint` C1 for an axis that is not there.
 /// Source: StableHLO specification, "iota", C1.
-pub(super) const OP: Entry =
-    Entry { factors: factors::counting, ..Entry::new("iota", infer, lower) };
+pub const OP: Entry = Entry { factors: factors::counting, ..Entry::new("iota", infer, lower) };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [] = site.exactly()?;

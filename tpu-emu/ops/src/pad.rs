@@ -11,7 +11,7 @@ use tpu_base::tensor::Shape;
 /// `[low + o + max(o - 1, 0) * interior + high, ..]`.
 /// Errors: `Constraint` C1 to C4.
 /// Source: StableHLO specification, "pad", C1-C4.
-pub(super) const OP: Entry = Entry {
+pub const OP: Entry = Entry {
     sharding: ShardingRule::Pieces,
     factors: factors::padded,
     relayout: Relayout::Padded,

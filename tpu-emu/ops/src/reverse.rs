@@ -1,6 +1,6 @@
 //! Axes backwards.
 use super::access::unique;
-use super::{Entry, Lowered, Relayout, Site, factors};
+use super::{Entry, Lowered, Relayout, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
@@ -12,6 +12,7 @@ use tpu_kernels::movement::strided_view::signed;
 /// Errors: `Constraint` C2 for an axis that comes twice, C3 for one that is not there.
 /// Source: StableHLO specification, "reverse", C1-C3.
 pub(super) const OP: Entry = Entry {
+    sharding: ShardingRule::Same,
     factors: factors::reversed,
     relayout: Relayout::Reversed,
     ..Entry::new("reverse", infer, lower)

@@ -9,6 +9,7 @@ pub mod graph;
 pub mod grid;
 pub mod import;
 pub mod interpret;
+mod operation_factors;
 pub mod partition;
 pub mod passes;
 pub mod plan;

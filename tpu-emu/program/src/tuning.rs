@@ -19,6 +19,11 @@ pub(crate) const MAX_PROGRAM_NODES: usize = 4 << 20;
 /// one device keeps calls, and does whole what is called.
 pub(crate) const MAX_PARTITIONED_OPERATIONS: usize = 1 << 20;
 
+/// Pieces of other devices that a device reads on either side of its own, of at most half of all:
+/// each is an exchange of its own, and more of them are a gather. XLA for CPUs passed on four pieces of
+/// eight devices (jax 0.10.2).
+pub(crate) const MAX_HALO_PIECES: i64 = 8;
+
 /// Calls that are inlined.
 pub(crate) const MAX_INLINED_CALLS: usize = 1 << 16;
 

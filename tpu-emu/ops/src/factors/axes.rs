@@ -1,6 +1,6 @@
 //! Factors of operations each of whose axes is one, or is not split.
-use super::FactorKind::{Kept, Moved, Summed};
-use super::{FactorKind, FactorSite, Factors, Local};
+use super::FactorKind::{Kept, Summed};
+use super::{FactorKind, FactorSite, Factors, Local, Past};
 use tpu_stablehlo::ir::Attribute;
 
 /// All arrays have the same axes; scalars serve every element.
@@ -85,11 +85,12 @@ pub(crate) fn reduced(site: &FactorSite<'_>) -> Option<Factors> {
             }
         }
     }
+    factors.neutral = (count == 1).then_some(Past::Operand(1));
     Some(factors)
 }
 
 /// Pieces along axes that stay as they are.
-fn unless(
+pub(super) fn unless(
     site: &FactorSite<'_>,
     local: Local,
     moved: impl Fn(usize) -> Option<FactorKind>,
@@ -110,30 +111,6 @@ fn unless(
     }
     factors.local = local;
     Some(factors)
-}
-
-/// A part of the operand, or operands side by side, by extents.
-pub(crate) fn sliced(site: &FactorSite<'_>) -> Option<Factors> {
-    let result = *site.results.first()?;
-    let same = |axis: usize| site.operands.iter().all(|dims| dims.get(axis) == result.get(axis));
-    // Several operands that are each as large as the result have no elements.
-    let sure = |axis: usize| same(axis) && (site.operands.len() == 1 || result[axis] > 0);
-    unless(site, Local::Limits, |axis| Some(if sure(axis) { Kept } else { Moved }))
-}
-
-/// The operand with elements around and between.
-pub(crate) fn padded(site: &FactorSite<'_>) -> Option<Factors> {
-    let amounts = ["edge_padding_low", "edge_padding_high", "interior_padding"];
-    let amounts: Vec<Vec<i64>> =
-        amounts.iter().map(|name| site.attributes.integers(name)).collect::<Option<_>>()?;
-    let none = |axis: usize| amounts.iter().all(|all| all.get(axis) == Some(&0));
-    unless(site, Local::Same, |axis| Some(if none(axis) { Kept } else { Moved }))
-}
-
-/// Elements in the other order along `dimensions`.
-pub(crate) fn reversed(site: &FactorSite<'_>) -> Option<Factors> {
-    let turned = site.list("dimensions");
-    unless(site, Local::Same, |axis| Some(if turned.contains(&axis) { Moved } else { Kept }))
 }
 
 /// Rows along `dimension` change by themselves.
@@ -162,24 +139,6 @@ pub(crate) fn rows(site: &FactorSite<'_>) -> Option<Factors> {
         (axis + 2 < rank && same).then_some(Kept)
     };
     unless(site, Local::Same, apart)
-}
-
-/// Windows along axes where they have more than one element or leave some out.
-pub(crate) fn windowed(site: &FactorSite<'_>) -> Option<Factors> {
-    let ones = |name: &str, axis: usize| match site.attributes.integers(name) {
-        Some(all) => all.get(axis) == Some(&1),
-        None => true,
-    };
-    let padding = match site.attributes.get("padding") {
-        Some(padding) => padding.integers()?,
-        None => Vec::new(),
-    };
-    let lists = ["window_dimensions", "window_strides", "base_dilations", "window_dilations"];
-    let single = |axis: usize| {
-        let pads = padding.get(2 * axis..2 * axis + 2).is_none_or(|pair| pair == [0, 0]);
-        (pads && lists.iter().all(|name| ones(name, axis))).then_some(Kept)
-    };
-    unless(site, Local::Same, single)
 }
 
 /// Every axis of the result may be split: each element is known by its place.

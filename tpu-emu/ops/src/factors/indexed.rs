@@ -70,6 +70,7 @@ pub(crate) fn gathered(site: &FactorSite<'_>) -> Option<Factors> {
         if collapsed.contains(&axis) && single(axis) {
             let factor = factors.add(*table.get(axis)?, Summed);
             factors.operands[0][axis].push(factor);
+            factors.factors[factor].even = true;
             factors.looked_up.push(LookedUp { factor, axis, component });
         }
     }
@@ -118,6 +119,7 @@ pub(crate) fn scattered(site: &FactorSite<'_>) -> Option<Factors> {
         if inserted.contains(&axis) {
             factors.shared((*into.get(axis)?, Kept), (0, axis), (0, axis))?;
             let factor = factors.factors.len() - 1;
+            factors.factors[factor].even = true;
             factors.looked_up.push(LookedUp { factor, axis, component });
         }
     }

@@ -3,14 +3,17 @@
 mod axes;
 mod indexed;
 mod product;
+mod reach;
 mod reshape;
 
 pub(crate) use axes::{
-    broadcast, constant, counting, elementwise, forwarded, last_rows, padded, permuted, reduced,
-    reversed, rows, sliced, sorted, windowed,
+    broadcast, constant, counting, elementwise, forwarded, last_rows, permuted, reduced, rows,
+    sorted,
 };
 pub(crate) use indexed::{dynamic_slice, dynamic_update, gathered, scattered};
 pub(crate) use product::{contracted, convolved};
+pub use reach::{Bounds, Past, Reach};
+pub(crate) use reach::{joined, padded, reversed, sliced, windowed, windows_scattered};
 pub(crate) use reshape::reshaped;
 
 use tpu_stablehlo::ir::Attributes;
@@ -60,6 +63,8 @@ pub struct Factor {
     pub size: i64,
     /// What it is to the operation.
     pub kind: FactorKind,
+    /// Whether all pieces have to have the same length.
+    pub even: bool,
 }
 
 /// What changes in the operation's attributes when it works on pieces.
@@ -71,6 +76,10 @@ pub enum Local {
     Limits,
     /// `slice_sizes` of axes that are taken whole are those of the piece.
     Sizes,
+    /// Operands lie side by side along this axis: each fills a part of the piece.
+    Joined(usize),
+    /// Pieces change places with those at the other end, along the axes `dimensions`.
+    Mirrored,
     /// The result counts on from the place of the piece.
     Counting,
     /// The element of `value` repeats less often.
@@ -103,6 +112,10 @@ pub struct Factors {
     pub added: Option<usize>,
     /// Axes of the first operand in which the second one looks elements up.
     pub looked_up: Vec<LookedUp>,
+    /// Axes of operands of which a piece needs what lies next to it in other pieces.
+    pub reaches: Vec<Reach>,
+    /// What changes no sum: pieces of different lengths are filled up with it where they are summed.
+    pub neutral: Option<Past>,
 }
 
 /// The factors of an operation; `None` for one that needs all of its operands.
@@ -119,12 +132,14 @@ impl Factors {
             local: Local::Same,
             added: None,
             looked_up: Vec::new(),
+            reaches: Vec::new(),
+            neutral: None,
         }
     }
 
     /// A new factor.
     fn add(&mut self, size: i64, kind: FactorKind) -> usize {
-        self.factors.push(Factor { size, kind });
+        self.factors.push(Factor { size, kind, even: false });
         self.factors.len() - 1
     }
 

@@ -1,6 +1,7 @@
 //! Factors of products.
 use super::FactorKind::{Kept, Summed};
-use super::{FactorSite, Factors};
+use super::reach::StepsOfWindow;
+use super::{Bounds, FactorSite, Factors, Past, Reach};
 
 /// The axes of both sides that a product keeps, and those that it sums over.
 pub(crate) fn contracted(site: &FactorSite<'_>) -> Option<Factors> {
@@ -31,10 +32,13 @@ pub(crate) fn contracted(site: &FactorSite<'_>) -> Option<Factors> {
         factors.operands[0].get_mut(left)?.push(factor);
         factors.operands[1].get_mut(right)?.push(factor);
     }
+    factors.neutral = Some(Past::Zero);
     Some(factors)
 }
 
-/// Batches and features of a convolution; windows stay whole.
+/// Batches and features of a convolution, and the axes of its windows: along one where the result is
+/// longer than the window a piece of the result needs a piece of the left side and what lies around
+/// it, along the others pieces of the window give summands.
 pub(crate) fn convolved(site: &FactorSite<'_>) -> Option<Factors> {
     let [lhs, rhs] = site.operands[..] else { return None };
     let result = *site.results.first()?;
@@ -54,6 +58,48 @@ pub(crate) fn convolved(site: &FactorSite<'_>) -> Option<Factors> {
             factors.operands[0][inner].push(factor);
             factors.operands[1][kernel].push(factor);
         }
+    }
+    let spatial = ["input", "kernel", "output"].map(|of| format!("{of}_spatial_dimensions"));
+    let [inputs, windows, outputs] = spatial.map(|name| site.list(&name));
+    let turned = site.attributes.integers("window_reversal").unwrap_or_default();
+    let names = ["window_strides", "lhs_dilation", "rhs_dilation"];
+    for (number, ((&from, &with), &to)) in inputs.iter().zip(&windows).zip(&outputs).enumerate() {
+        let (input, window, output) = (*lhs.get(from)?, *rhs.get(with)?, *result.get(to)?);
+        let StepsOfWindow { stride, low, spread, dilation } =
+            StepsOfWindow::of(site, number, names)?;
+        if input == 0 || window == 0 || output == 0 {
+            continue;
+        }
+        let along = output >= window;
+        // What the indices of the factor step over, and what is read for each of them.
+        let (size, kind, step, places, apart) = if along {
+            (output, Kept, stride, window, dilation)
+        } else {
+            (window, Summed, dilation, output, stride)
+        };
+        if !along && turned.get(number).is_some_and(|&turned| turned != 0) {
+            continue;
+        }
+        let extent = (places - 1).checked_mul(apart)?.checked_add(1)?;
+        let factor = factors.add(size, kind);
+        factors.operands[0].get_mut(from)?.push(factor);
+        if along {
+            factors.results.first_mut()?.get_mut(to)?.push(factor);
+        } else {
+            factors.operands[1].get_mut(with)?.push(factor);
+            factors.factors[factor].even = true;
+        }
+        factors.reaches.push(Reach {
+            factor,
+            operand: (0, from),
+            size: input,
+            stride: step,
+            offset: low.checked_neg()?,
+            extent,
+            spread,
+            past: Past::Zero,
+            bounds: Bounds::Padding(number),
+        });
     }
     Some(factors)
 }

@@ -5,7 +5,7 @@ mod scan;
 
 use super::reducer::{Reducer, inputs};
 use super::windowed::{Labels, windows};
-use super::{Cost, Cx, Entry, Kernel, LayoutRule, Lowered, Relayout, Site, factors};
+use super::{Cost, Cx, Entry, Kernel, LayoutRule, Lowered, Relayout, ShardingRule, Site, factors};
 use std::convert::Infallible;
 use std::marker::PhantomData;
 use tpu_base::error::Result;
@@ -28,6 +28,7 @@ use tpu_kernels::window::pool::Pool;
 pub(super) const OP: Entry = Entry {
     layout: LayoutRule::Default,
     relayout: Relayout::Windows,
+    sharding: ShardingRule::Windowed,
     factors: factors::windowed,
     ..Entry::new("reduce_window", infer, lower)
 };

@@ -3,7 +3,7 @@ mod direct;
 
 use super::reducer::{self, Reducer, splat};
 use super::windowed::{Labels, windows};
-use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, Site, factors};
+use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, ShardingRule, Site, factors};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -23,8 +23,11 @@ use tpu_kernels::window::pool::Pool;
 /// than the rank, bodies of another type.
 ///
 /// Source: StableHLO specification, "select_and_scatter", C1-C12.
-pub(super) const OP: Entry =
-    Entry { factors: factors::windowed, ..Entry::new("select_and_scatter", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    sharding: ShardingRule::Same,
+    factors: factors::windows_scattered,
+    ..Entry::new("select_and_scatter", infer, lower)
+};
 
 const LABELS: Labels = Labels {
     sizes: ["C4", "C5"],

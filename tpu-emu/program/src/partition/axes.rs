@@ -30,6 +30,11 @@ impl Layout {
     }
 }
 
+/// How many of so many elements each of some devices has: as many as the first one.
+pub(super) fn piece(whole: i64, devices: i64) -> i64 {
+    whole / devices + i64::from(whole % devices != 0)
+}
+
 /// The axes of all devices, major first.
 #[derive(Debug)]
 pub(super) struct Axes {

@@ -2,7 +2,7 @@
 use super::Form;
 use super::axes::Layout;
 use super::emit::Emitter;
-use super::factors::adds;
+use crate::operation_factors::adds;
 use crate::sharding::groups::{Devices, groups};
 use tpu_base::error::{Error, Result};
 use tpu_ops::{
@@ -16,16 +16,23 @@ use tpu_stablehlo::ir::{
 const GROUPS: &str = "replica_groups";
 const PAIRS: &str = "source_target_pairs";
 
-/// Rows of one length as an array.
+/// Rows of devices as an array: shorter ones end with -1.
 fn rows(rows: &[Vec<usize>]) -> Attribute {
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    let dims = vec![number(rows.len()), number(rows.iter().map(Vec::len).max().unwrap_or(0))];
     let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
     let padded = |row: &Vec<usize>| {
-        let numbers: Vec<i64> = row.iter().map(|&device| number(device)).collect();
-        numbers.into_iter().chain(std::iter::repeat_n(-1, longest - row.len()))
+        let numbers = row.iter().map(|&device| number(device));
+        numbers.chain(std::iter::repeat_n(-1, longest - row.len())).collect::<Vec<i64>>()
     };
-    let data: Vec<i64> = rows.iter().flat_map(padded).collect();
+    table(&rows.iter().map(padded).collect::<Vec<_>>())
+}
+
+/// Rows of one length as an array.
+pub(super) fn table<R: AsRef<[i64]>>(rows: &[R]) -> Attribute {
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let length = rows.first().map_or(0, |row| row.as_ref().len());
+    let dims = vec![number(rows.len()), number(length)];
+    let data: Vec<i64> = rows.iter().flat_map(|row| row.as_ref().iter().copied()).collect();
     let splat = data.len() > 1 && data.iter().all(|one| *one == data[0]);
     let data = data.iter().take(if splat { 1 } else { data.len() });
     let data = data.flat_map(|number| number.to_le_bytes()).collect();
@@ -154,9 +161,15 @@ impl Emitter<'_> {
         let pairs = sources.iter().zip(&targets).map(|(source, target)| vec![source.1, target.1]);
         let mut pairs: Vec<Vec<usize>> = pairs.collect();
         pairs.sort_unstable();
-        let attributes = Attributes(vec![(PAIRS.into(), rows(&pairs))]);
+        Ok(self.passed(value, &pairs))
+    }
+
+    /// An array from the first device of each pair at the second one; zeros where it comes from
+    /// none.
+    pub(super) fn passed(&mut self, value: Value, pairs: &[Vec<usize>]) -> Value {
+        let attributes = Attributes(vec![(PAIRS.into(), rows(pairs))]);
         let of = vec![self.written(value).clone()];
-        Ok(self.exchanged(&COLLECTIVE_PERMUTE, vec![value], of, (attributes, Vec::new()))[0])
+        self.exchanged(&COLLECTIVE_PERMUTE, vec![value], of, (attributes, Vec::new()))[0]
     }
 
     /// The sum of what devices along some axes have, or what else `by` makes of it; where a part
@@ -173,10 +186,10 @@ impl Emitter<'_> {
             let Some(rest) = wanted.0[dim].strip_prefix(&layout.0[dim][..]) else { continue };
             let axes: Vec<u8> =
                 rest.iter().copied().take_while(|axis| partial.contains(axis)).collect();
-            if axes.is_empty() {
+            let mut of = self.tensor(value)?;
+            if axes.is_empty() || of.dims[dim] % self.count(&axes) != 0 {
                 continue;
             }
-            let mut of = self.tensor(value)?;
             of.dims[dim] /= self.count(&axes);
             let at = Attribute::Integer(i128::try_from(dim).unwrap_or_default(), Element::S64);
             let attributes = Attributes(vec![
@@ -199,6 +212,16 @@ impl Emitter<'_> {
         let of = self.written(value).clone();
         let attributes = self.groups_along(&partial);
         let code = vec![self.combiner(value, by)?];
+        Ok(self.exchanged(&ALL_REDUCE, vec![value], vec![of], (attributes, code))[0])
+    }
+
+    /// The sum of what devices along some axes have.
+    pub(super) fn added_up(&mut self, value: Value, axes: &[u8]) -> Result<Value> {
+        let of = self.written(value).clone();
+        let mut axes = axes.to_vec();
+        axes.sort_unstable();
+        let attributes = self.groups_along(&axes);
+        let code = vec![self.combiner(value, None)?];
         Ok(self.exchanged(&ALL_REDUCE, vec![value], vec![of], (attributes, code))[0])
     }
 

@@ -1,8 +1,8 @@
 //! Loops, branches and code that is written per device.
 use super::axes::Layout;
 use super::emit::{Emitter, Placed};
-use super::factors::dims;
 use super::propagate::manual_layouts;
+use crate::operation_factors::dims;
 use tpu_base::error::{Error, Result};
 use tpu_stablehlo::ir::{Block, Operation, Region, Type, Value};
 
@@ -120,7 +120,7 @@ impl<'m> Emitter<'m> {
             let Placed { value, layout: free } = self.placed(made)?.clone();
             let layout = together(manual, &free);
             let wanted = self.layouts.of(result).clone();
-            let value = self.brought(value, &layout, &wanted)?;
+            let value = self.brought(value, &layout, (&wanted, dims(self.function, result)))?;
             self.place(result, value, wanted);
         }
         Ok(())

@@ -1,8 +1,9 @@
 //! The operations of one device's program, in the order of the program over whole arrays.
 use super::Form;
-use super::axes::{Axes, Layout};
+use super::axes::{Axes, Layout, piece};
 use super::propagate::Layouts;
 use super::waiting::{PendingSums, moved_once};
+use crate::operation_factors::dims;
 use std::collections::{HashMap, HashSet};
 use tpu_base::error::{Error, Result};
 use tpu_ops::{CONSTANT, CONVERT, DYNAMIC_SLICE, Entry, MULTIPLY, full_name};
@@ -152,18 +153,16 @@ impl<'m> Emitter<'m> {
     /// The type of a device's part.
     ///
     /// # Errors
-    /// `Unimplemented` where an extent is no multiple of its shards.
+    /// `Unimplemented` where an extent that is split is not known.
     pub(super) fn local(&self, of: &Type, layout: &Layout) -> Result<Type> {
         let Type::Tensor(tensor) = of else { return Ok(of.clone()) };
         let mut part = tensor.clone();
         for (dim, axes) in part.dims.iter_mut().zip(&layout.0).filter(|(_, axes)| !axes.is_empty())
         {
-            let count = i64::try_from(self.axes.count(axes)).unwrap_or(i64::MAX);
-            if *dim % count != 0 {
-                let what = format!("an extent of {dim} in {count} parts");
-                return Err(Error::Unimplemented(what));
+            if *dim < 0 {
+                return Err(Error::Unimplemented("an unknown extent in parts".to_owned()));
             }
-            *dim /= count;
+            *dim = piece(*dim, self.count(axes));
         }
         Ok(Type::Tensor(part))
     }
@@ -200,7 +199,7 @@ impl<'m> Emitter<'m> {
     /// What stands for a value, in a layout.
     pub(super) fn get(&mut self, old: Value, layout: &Layout) -> Result<Value> {
         let Placed { value, layout: from } = self.placed(old)?.clone();
-        self.brought(value, &from, layout)
+        self.brought(value, &from, (layout, dims(self.function, old)))
     }
 
     /// Writes an operation.
@@ -265,7 +264,7 @@ impl<'m> Emitter<'m> {
     }
 
     /// The device's number along some axes, as a 32-bit integer.
-    fn number(&mut self, axes: &[u8]) -> Value {
+    pub(super) fn number(&mut self, axes: &[u8]) -> Value {
         if let Some(&known) = self.numbers.get(axes) {
             return known;
         }

@@ -1,47 +1,7 @@
 //! What an operation's factors say of its arrays, in axes of the devices.
-use super::axes::{Axes, Layout};
-use tpu_ops::factors::{Factor, FactorSite, Factors};
-use tpu_ops::{ADD, Operator};
-use tpu_stablehlo::ir::{Block, Element, Function, Operation, Value};
-
-/// Extents of an array, where all are known.
-pub(super) fn dims(function: &Function, value: Value) -> Option<&[i64]> {
-    let tensor = function.values.get(value.0 as usize)?.tensor()?;
-    let plain = tensor.bounds.is_empty() && tensor.quantization.is_none();
-    (plain && tensor.dims.iter().all(|&dim| dim >= 0)).then_some(&tensor.dims)
-}
-
-/// The factors of an operation of the tables; `None` for one that needs all of its operands.
-pub(super) fn factors_of(function: &Function, operation: &Operation) -> Option<Factors> {
-    let entry = Operator::of(operation).row()?;
-    let all = |values: &[Value]| {
-        values.iter().map(|&value| dims(function, value)).collect::<Option<Vec<_>>>()
-    };
-    let site = FactorSite {
-        attributes: &operation.attributes,
-        operands: all(&operation.operands)?,
-        results: all(&operation.results)?,
-        adds: adds(operation),
-    };
-    let mut factors = (entry.factors)(&site)?;
-    // Numbers of fewer bits do not hold all places.
-    let of = |value: &Value| function.type_of(*value).tensor().map(|tensor| tensor.element);
-    let wide = [Element::S32, Element::S64, Element::U32, Element::U64];
-    if !operation.operands.get(1).and_then(of).is_some_and(|element| wide.contains(&element)) {
-        factors.without_lookups();
-    }
-    Some(factors)
-}
-
-/// Whether the code inside of an operation adds two elements.
-pub(super) fn adds(operation: &Operation) -> bool {
-    let [region] = &operation.regions[..] else { return false };
-    let [Block { arguments, operations }] = &region.blocks[..] else { return false };
-    let ([sum, last], &[a, b]) = (&operations[..], &arguments[..]) else { return false };
-    let both = sum.operands == [a, b] || sum.operands == [b, a];
-    both && last.operands == sum.results
-        && Operator::of(sum).row().is_some_and(|row| row.mnemonic == ADD.mnemonic)
-}
+use super::axes::{Axes, Layout, piece};
+use super::reach::feasible;
+use tpu_ops::factors::{Factor, FactorKind, Factors};
 
 /// The axes that each factor of an array has there.
 pub(super) fn projected(
@@ -95,6 +55,23 @@ pub(super) fn joined(
     all
 }
 
+/// Whether pieces of `count` devices may be of different lengths: each has elements of its own.
+pub(super) fn uneven(size: i64, count: i64) -> bool {
+    size > count && piece(size, count).saturating_mul(count - 1) < size
+}
+
+/// Whether so many devices may share the indices of a factor.
+fn shared(factors: &Factors, factor: usize, (count, lopsided): (i64, bool)) -> bool {
+    let of = factors.factors[factor];
+    if of.size % count == 0 {
+        return true;
+    }
+    let mut lists = factors.operands.iter().chain(&factors.results).flatten();
+    let alone = lists.all(|list| list.len() == 1 || !list.contains(&factor));
+    let known = of.kind == FactorKind::Kept || factors.neutral.is_some();
+    lopsided && !of.even && alone && known && uneven(of.size, count)
+}
+
 /// Which axes each factor of an operation gets, so that its pieces are made where most of its
 /// arrays lie. `arrays` are those of the operands and then those of the results; axes in `taken`
 /// split nothing.
@@ -119,25 +96,27 @@ pub(super) fn chosen(
         }
     }
     wanted.sort_by_key(|one| std::cmp::Reverse((one.2, one.3)));
+    let uneven = taken.is_empty();
     let mut chosen = vec![Vec::new(); factors.factors.len()];
     for (factor, split, ..) in wanted {
         let had: &Vec<u8> = &chosen[factor];
         // A longer list than the one that is there may go on where that ends.
-        if !split.starts_with(had)
-            || factors.factors[factor].kind == tpu_ops::factors::FactorKind::Moved
-        {
+        if !split.starts_with(had) || factors.factors[factor].kind == FactorKind::Moved {
             continue;
         }
-        let size = factors.factors[factor].size;
-        let mut new = had.clone();
-        for &axis in &split[had.len()..] {
-            let count = i64::try_from(axes.count(&new) * axes.size(axis)).unwrap_or(i64::MAX);
-            if taken.contains(&axis) || size % count != 0 {
-                break;
-            }
-            taken.push(axis);
-            new.push(axis);
-        }
+        let free = split[had.len()..].iter().take_while(|axis| !taken.contains(axis)).count();
+        let list = &split[..had.len() + free];
+        let fits = |length: &usize| {
+            let count = i64::try_from(axes.count(&list[..*length])).unwrap_or(i64::MAX);
+            // What has to be passed on is made where all of it lies, or whole.
+            let all = *length == split.len();
+            let near = !factors.reaches.iter().any(|reach| reach.factor == factor)
+                || all && feasible(factors, factor, count);
+            near && shared(factors, factor, (count, all && uneven))
+        };
+        let length = (had.len() + 1..=list.len()).rev().find(fits).unwrap_or(had.len());
+        let new = list[..length].to_vec();
+        taken.extend(&new[had.len()..]);
         chosen[factor] = new;
     }
     // To be split less in one array may be too little for the minor factors of another.

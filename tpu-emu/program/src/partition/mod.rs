@@ -5,8 +5,13 @@
 //! 2. `propagate`: how every value is split.
 //! 3. `emit`: the operations over parts. `operation` does one whose axes belong together
 //!    (`factors`) piece by piece; one without factors takes its operands whole. `reshard` brings an
-//!    array from one layout to another, `lookup` looks elements up in a piece of a table,
-//!    `collective` writes what devices exchange, `waiting` makes sums together.
+//!    array from one layout to another, `halo` adds what lies next to a piece, `lookup` looks
+//!    elements up in a piece of a table, `collective` writes what devices exchange, `waiting` makes
+//!    sums together, `pieces` has small operations that these are made of.
+//!
+//! Where the devices do not share an extent evenly, each has as many elements as the first one, of
+//! which those past the end of the whole are anything: sums leave them out, and arrays that are
+//! whole again do (docs/decisions/0195).
 //!
 //! It tells what each device needs: its memory, its work, its text. What runs is the program over
 //! whole arrays (docs/decisions/0016), but where the parts need nothing of one another
@@ -18,10 +23,13 @@ mod control;
 mod differential;
 mod emit;
 mod factors;
+mod halo;
 mod linker;
 mod lookup;
 mod operation;
+mod pieces;
 mod propagate;
+mod reach;
 mod reshard;
 mod waiting;
 

@@ -1,9 +1,11 @@
 //! One operation over parts of arrays.
 use super::Form;
-use super::axes::Layout;
+use super::axes::{Layout, piece};
 use super::emit::Emitter;
-use super::factors::{adds, chosen, dims, factors_of, joined};
+use super::factors::{chosen, joined};
+use super::halo::bounds_of_few;
 use super::lookup::{PieceIndices, TablePiece};
+use crate::operation_factors::{adds, dims, factors_of};
 use tpu_base::error::Result;
 use tpu_ops::factors::{FactorKind, Factors, Local, LookedUp};
 use tpu_ops::{
@@ -153,7 +155,7 @@ impl<'m> Emitter<'m> {
     /// Brings a result to the layout that it is to have.
     fn finish(&mut self, result: Value, value: Value, layout: &Layout) -> Result<()> {
         let wanted = self.layouts.of(result).clone();
-        let value = self.brought(value, layout, &wanted)?;
+        let value = self.brought(value, layout, (&wanted, dims(self.function, result)))?;
         self.place(result, value, wanted);
         Ok(())
     }
@@ -179,16 +181,21 @@ impl<'m> Emitter<'m> {
             let axes = map.iter().map(|list| joined(self.axes, list, &factors.factors, &chosen));
             Layout(axes.collect())
         };
-        let ins: Vec<Layout> = factors.operands.iter().map(layout).collect();
+        let mut ins: Vec<Layout> = factors.operands.iter().map(layout).collect();
         let outs: Vec<Layout> = factors.results.iter().map(layout).collect();
+        self.with_short_ones_whole(factors, &mut ins);
         let sums = factors.factors.iter().zip(&chosen);
         let sums = sums.filter(|(factor, _)| factor.kind == FactorKind::Summed);
         let partial: Vec<u8> = sums.flat_map(|(_, axes)| axes.iter().copied()).collect();
         let added = factors.added.filter(|_| !partial.is_empty());
         let mut operands = Vec::new();
+        let mut few = None;
         for (at, (&operand, layout)) in operation.operands.iter().zip(&ins).enumerate() {
             operands.push(if added == Some(at) {
                 self.zeros(operand, layout)?
+            } else if let Some(found) = self.few_of_pieces(operation, factors, layout)? {
+                few = Some(found.along);
+                found.value
             } else {
                 self.get(operand, layout)?
             });
@@ -202,7 +209,12 @@ impl<'m> Emitter<'m> {
             *indices = found.indices;
         }
         let of = types.first().cloned();
-        let attributes = self.local_attributes(operation, factors, (&ins, of.as_ref()));
+        self.filled_up(factors, &ins, &mut operands)?;
+        let mut attributes = self.local_attributes(operation, factors, (&ins, of.as_ref()));
+        if let Some(along) = few {
+            bounds_of_few(&mut attributes, along);
+        }
+        self.reached(factors, (&ins, outs.first()), &mut operands, &mut attributes)?;
         let made = self.made(operation, kind, (operands, types), attributes)?;
         for ((&result, mut value), mut layout) in operation.results.iter().zip(made).zip(outs) {
             match factors.local {
@@ -212,7 +224,11 @@ impl<'m> Emitter<'m> {
                         self.splats.insert(value, elements.clone());
                     }
                 }
-                Local::Same | Local::Limits | Local::Sizes => {}
+                Local::Mirrored => {
+                    let turned = operation.attributes.integers("dimensions").unwrap_or_default();
+                    value = self.mirrored(value, &turned, &layout);
+                }
+                Local::Same | Local::Limits | Local::Sizes | Local::Joined(_) => {}
             }
             if let Some(inside) = found.as_ref().and_then(|found| found.inside) {
                 value = self.masked(operation, value, inside)?;
@@ -296,7 +312,9 @@ impl<'m> Emitter<'m> {
             attributes.set("indices_are_sorted", Attribute::Bool(false));
         }
         let name = match factors.local {
-            Local::Same | Local::Counting => return attributes,
+            Local::Same | Local::Counting | Local::Joined(_) | Local::Mirrored => {
+                return attributes;
+            }
             Local::Elements => {
                 if let (Some(Attribute::Elements(elements)), Some(Type::Tensor(of))) =
                     (attributes.get("value"), of)
@@ -317,7 +335,7 @@ impl<'m> Emitter<'m> {
         for ((size, axes), whole) in sizes.iter_mut().zip(&layout.0).zip(whole.unwrap_or_default())
         {
             if size == whole {
-                *size /= self.count(axes);
+                *size = piece(*size, self.count(axes));
             }
         }
         attributes.set(name, Attribute::Integers(sizes));

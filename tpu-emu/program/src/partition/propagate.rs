@@ -1,8 +1,9 @@
 //! How the values inside of a program are split: as what they are made of and as what is made of
 //! them. What the program states wins, then operations that keep axes as they are, then the others.
 use super::axes::{Axes, Layout};
-use super::factors::{dims, factors_of, joined, projected};
+use super::factors::{joined, projected, uneven};
 use crate::grid::mesh_of;
+use crate::operation_factors::{dims, factors_of};
 use tpu_base::error::{Error, Result};
 use tpu_ops::factors::{FactorKind, Factors};
 use tpu_ops::{Operator, ShardingRule, Structural};
@@ -69,6 +70,8 @@ pub(super) struct Propagation<'m> {
     layouts: Layouts,
     /// Axes of each array that are split as they are, one bit each.
     closed: Vec<u64>,
+    /// Whether all devices have as much of a value: code per device begins or ends there.
+    even: Vec<bool>,
     links: Vec<Link>,
     /// Which set of axes the code around is written per device for.
     around: u16,
@@ -94,8 +97,8 @@ impl<'m> Propagation<'m> {
             sets: vec![Vec::new()],
         };
         let closed = vec![0; function.values.len()];
-        let links = Vec::new();
-        let mut this = Self { module, function, axes, layouts, closed, links, around: 0 };
+        let (even, links) = (vec![false; function.values.len()], Vec::new());
+        let mut this = Self { module, function, axes, layouts, closed, even, links, around: 0 };
         let block = function.block().ok_or_else(|| Error::bad("the entry has no body"))?;
         for (&value, layout) in block.arguments.iter().zip(parameters) {
             this.state(value, layout.clone(), u64::MAX);
@@ -169,6 +172,12 @@ impl<'m> Propagation<'m> {
         };
         for result in &operation.results {
             self.layouts.manual[result.0 as usize] = set;
+        }
+        if matches!(rule, Some(ShardingRule::Split | ShardingRule::Join)) {
+            for &value in operation.operands.iter().chain(&operation.results) {
+                let at = self.index(value);
+                self.even[at] = true;
+            }
         }
     }
 
@@ -410,18 +419,19 @@ impl<'m> Propagation<'m> {
         let Some(&size) = dims(self.function, value).and_then(|dims| dims.get(axis)) else {
             return false;
         };
-        let size = usize::try_from(size).unwrap_or_default();
         let manual = self.layouts.manual(&[value]);
-        let mut count = self.axes.count(had);
-        let mut new = had.clone();
-        for &more in &split[had.len()..] {
-            count *= self.axes.size(more);
-            let taken = layout.uses(more) || new.contains(&more) || manual.contains(&more);
-            if taken || !size.is_multiple_of(count) || size == 0 {
-                break;
-            }
-            new.push(more);
-        }
+        let taken = |more: &u8| layout.uses(*more) || manual.contains(more);
+        let once = |&at: &usize| !taken(&split[at]) && !split[..at].contains(&split[at]);
+        let free = (had.len()..split.len()).take_while(once).count();
+        let list = &split[..had.len() + free];
+        let lopsided = manual.is_empty() && !self.even[at] && list.len() == split.len();
+        let fits = |length: &usize| {
+            let count = i64::try_from(self.axes.count(&list[..*length])).unwrap_or(i64::MAX);
+            let all = *length == split.len();
+            size > 0 && (size % count == 0 || all && lopsided && uneven(size, count))
+        };
+        let length = (had.len() + 1..=list.len()).rev().find(fits).unwrap_or(had.len());
+        let new = list[..length].to_vec();
         let changed = new.len() > had.len();
         self.layouts.layouts[at].0[axis] = new;
         changed

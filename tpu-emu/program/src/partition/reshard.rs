@@ -1,13 +1,18 @@
 //! From one layout to another.
-use super::axes::Layout;
+use super::axes::{Layout, piece};
 use super::emit::Emitter;
 use tpu_base::error::Result;
 use tpu_ops::DYNAMIC_SLICE;
 use tpu_stablehlo::ir::{Attribute, Attributes, Type, Value};
 
 impl Emitter<'_> {
-    /// An array in another layout.
-    pub(super) fn brought(&mut self, value: Value, from: &Layout, to: &Layout) -> Result<Value> {
+    /// An array in another layout; `whole` has its extents, where they are known.
+    pub(super) fn brought(
+        &mut self,
+        value: Value,
+        from: &Layout,
+        (to, whole): (&Layout, Option<&[i64]>),
+    ) -> Result<Value> {
         if from == to || self.written(value).tensor().is_none() {
             return Ok(value);
         }
@@ -15,20 +20,61 @@ impl Emitter<'_> {
         if let Some(&known) = self.brought.iter().rev().find_map(|block| block.get(&key)) {
             return Ok(known);
         }
-        let made = match self.splats.get(&value).cloned() {
-            Some(elements) => {
+        let made = match (self.splats.get(&value).cloned(), whole) {
+            (Some(elements), Some(whole)) => {
                 let mut of = self.tensor(value)?;
-                for ((dim, from), to) in of.dims.iter_mut().zip(&from.0).zip(&to.0) {
-                    *dim = *dim * self.count(from) / self.count(to);
+                for ((dim, whole), axes) in of.dims.iter_mut().zip(whole).zip(&to.0) {
+                    *dim = piece(*whole, self.count(axes));
                 }
                 self.splat(&elements, of)
             }
-            None => self.moved(value, from.clone(), to)?,
+            (_, None) => self.moved(value, from.clone(), to)?,
+            (None, Some(whole)) => self.moved_unevenly(value, from.clone(), (to, whole))?,
         };
         if let Some(block) = self.brought.last_mut() {
             block.insert(key, made);
         }
         Ok(made)
+    }
+
+    /// An array in another layout, where pieces may be of different lengths: axes along which they
+    /// are or will be are whole in between.
+    fn moved_unevenly(
+        &mut self,
+        mut value: Value,
+        mut now: Layout,
+        (to, whole): (&Layout, &[i64]),
+    ) -> Result<Value> {
+        let same = |(a, b): (&Vec<u8>, &Vec<u8>)| self.count(a) == self.count(b);
+        let dims = 0..whole.len().min(now.0.len());
+        let odd = |dim: usize, layout: &Layout| whole[dim] % self.count(&layout.0[dim]) != 0;
+        let changes = |&dim: &usize| now.0[dim] != to.0[dim] && (odd(dim, &now) || odd(dim, to));
+        let changing: Vec<usize> = dims.filter(changes).collect();
+        if changing.is_empty() || now.0.iter().zip(&to.0).all(same) {
+            return self.moved(value, now, to);
+        }
+        let mut between = to.clone();
+        for &dim in &changing {
+            let axes = std::mem::take(&mut now.0[dim]);
+            between.0[dim].clear();
+            if !axes.is_empty() {
+                value = self.all_gather(value, dim, &axes)?;
+                value = self.cut_out(value, dim, 0..whole[dim])?;
+            }
+        }
+        value = self.moved(value, now, &between)?;
+        for dim in changing {
+            let axes = &to.0[dim];
+            let devices = self.count(axes);
+            if axes.is_empty() {
+                continue;
+            }
+            let own = piece(whole[dim], devices);
+            value = self.extended(value, dim, [0, own * devices - whole[dim]])?;
+            let start = self.place_at(axes, [0, own]);
+            value = self.read_at(value, (dim, start), own)?;
+        }
+        Ok(value)
     }
 
     /// How many parts some axes make.

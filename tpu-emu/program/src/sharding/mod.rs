@@ -184,6 +184,15 @@ impl Sharding {
         dims.iter().zip(&self.shards).map(part).collect()
     }
 
+    /// Whether every part has elements of an array of these extents, of which the last along an axis
+    /// may have fewer than the others.
+    pub(crate) fn shares(&self, dims: &[usize]) -> bool {
+        let some = |(&dim, &shards): (&usize, &usize)| {
+            dim % shards == 0 || dim.div_ceil(shards).saturating_mul(shards - 1) < dim
+        };
+        dims.len() == self.shards.len() && dims.iter().zip(&self.shards).all(some)
+    }
+
     /// Where a device's shard of these extents begins.
     pub fn start(&self, device: usize, shard: &[usize]) -> Vec<usize> {
         self.places[device].iter().zip(shard).map(|(at, size)| at * size).collect()

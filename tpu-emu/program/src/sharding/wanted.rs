@@ -187,6 +187,7 @@ impl<'m> Back<'_, 'm> {
             | ShardingRule::Join
             | ShardingRule::Moved
             | ShardingRule::Inspected
+            | ShardingRule::Windowed
             | ShardingRule::Whole => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Calls that code of the client's splits: how their operands and results are split.
 use super::super::Sharding;
 use super::super::derived::{Derivation, merged, picked};
-use super::Propagation;
+use super::{Propagation, divides};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -67,8 +67,10 @@ impl<'m> Propagation<'m> {
         let Some(partitioner) = calls.linker.partitioner(name_of(operation)) else {
             return Vec::new();
         };
-        let operands: Vec<Derivation> =
-            operation.operands.iter().map(|value| known.get(value).cloned()).collect();
+        // Code of the client's works on parts that are alike.
+        let even =
+            |&value: &Value| known.get(&value).filter(|of| divides(of, function, value)).cloned();
+        let operands: Vec<Derivation> = operation.operands.iter().map(even).collect();
         let made = calls.call(function, operation, [&operands, &[]]).and_then(|mut call| {
             let results = match operation.attributes.get("sdy.sharding_rule") {
                 Some(Attribute::Opaque(rule)) => by_rule(rule, &operands, operation.results.len()),

@@ -8,6 +8,7 @@ mod tests;
 
 use super::Sharding;
 use super::derived::{Derivation, around, inside, merged, picked, reshaped};
+use crate::operation_factors::factors_of;
 use crate::sharding::io_shardings::Inspection;
 use crate::tuning::{MAX_SHARDED_CALL_DEPTH, MAX_SHARDED_OPERATIONS};
 use std::collections::HashMap;
@@ -49,13 +50,16 @@ impl<'m> Propagation<'m> {
         entry: &'m Function,
         parameters: Vec<Derivation>,
     ) -> Vec<Derivation> {
-        let found = self.function(entry, parameters.clone(), 0);
-        if self.groups.is_empty() {
-            return found;
+        let mut found = self.function(entry, parameters.clone(), 0);
+        if !self.groups.is_empty() {
+            self.left = MAX_SHARDED_OPERATIONS;
+            self.inspections.clear();
+            found = self.function(entry, parameters, 0);
         }
-        self.left = MAX_SHARDED_OPERATIONS;
-        self.inspections.clear();
-        self.function(entry, parameters, 0)
+        let last = entry.block().and_then(|block| block.operations.last());
+        let results = last.map_or(&[][..], |last| &last.operands);
+        let pairs = found.into_iter().zip(results);
+        pairs.map(|(known, &value)| known.filter(|of| divides(of, entry, value))).collect()
     }
 
     /// The shardings of a function's results.
@@ -108,18 +112,15 @@ impl<'m> Propagation<'m> {
             self.left -= 1;
             let made = self.operation(function, operation, known, depth);
             for (&result, sharding) in operation.results.iter().zip(made) {
-                let dims = dims(function, result);
-                // What does not divide the extents is not kept.
-                if let Some(sharding) = sharding.filter(|sharding| {
-                    !sharding.is_replicated()
-                        && dims.is_some_and(|dims| {
-                            let dims: Option<Vec<usize>> =
-                                dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
-                            dims.is_some_and(|dims| {
-                                dims.len() == sharding.shards.len() && sharding.shard(&dims).is_ok()
-                            })
-                        })
-                }) {
+                // Parts of different lengths are kept between the program's parameters and results.
+                let fits = |sharding: &Sharding| {
+                    let shares = |dims: Vec<usize>| sharding.shares(&dims);
+                    match self.manual {
+                        0 => extents(function, result).is_some_and(shares),
+                        _ => divides(sharding, function, result),
+                    }
+                };
+                if let Some(sharding) = sharding.filter(|of| !of.is_replicated() && fits(of)) {
                     known.insert(result, sharding);
                 }
             }
@@ -210,6 +211,7 @@ impl<'m> Propagation<'m> {
                     value.and_then(|value| dims(function, value)).map_or(0, <[i64]>::len)
                 }),
             )],
+            ShardingRule::Windowed => vec![windowed(function, operation, known)],
             ShardingRule::Gathered => vec![self.gathered(function, operation, known)],
             ShardingRule::Reshaped => {
                 let from = operation.operands.first().and_then(|&value| dims(function, value));
@@ -433,6 +435,37 @@ fn same(
         found
     };
     operation.results.iter().map(same).collect()
+}
+
+/// The result of windows over operands, along the axes that it has in common with one.
+fn windowed(
+    function: &Function,
+    operation: &Operation,
+    known: &HashMap<Value, Sharding>,
+) -> Derivation {
+    let factors = factors_of(function, operation)?;
+    let result = factors.results.first()?;
+    let mut found = None;
+    for (value, map) in operation.operands.iter().zip(&factors.operands) {
+        let Some(sharding) = known.get(value) else { continue };
+        let from = |list: &Vec<usize>| match list[..] {
+            [factor] => map.iter().position(|own| *own == [factor]),
+            _ => None,
+        };
+        found = merged([found, picked(sharding, result.iter().map(from))]);
+    }
+    found
+}
+
+/// Whether the parts of a value are alike.
+pub(super) fn divides(sharding: &Sharding, function: &Function, value: Value) -> bool {
+    extents(function, value)
+        .is_some_and(|dims| dims.len() == sharding.shards.len() && sharding.shard(&dims).is_ok())
+}
+
+/// The extents of an array, where all are known.
+fn extents(function: &Function, value: Value) -> Option<Vec<usize>> {
+    dims(function, value)?.iter().map(|&dim| usize::try_from(dim).ok()).collect()
 }
 
 /// An attribute that lists axes; none where it is not there.

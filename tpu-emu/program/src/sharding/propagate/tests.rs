@@ -130,3 +130,28 @@ fn a_reshape_keeps_what_begins_where_it_began() {
     );
     assert_eq!(found, ["{devices=[4,1,2]<=[8]}", "{devices=[4,2]<=[8] last_tile_dim_replicate}"]);
 }
+
+#[test]
+fn what_windows_and_ends_of_arrays_make_is_split_as_they_are() {
+    let found = texts(
+        r#"func.func @main(%a: tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %k: tensor<3x6x6xf32>) -> (tensor<16x6xf32>, tensor<15x6xf32>, tensor<8x6xf32>, tensor<16x6xf32>, tensor<1x16x6xf32>) {
+    %0 = stablehlo.slice %a [1:16, 0:6] : (tensor<16x6xf32>) -> tensor<15x6xf32>
+    %1 = stablehlo.slice %a [0:1, 0:6] : (tensor<16x6xf32>) -> tensor<1x6xf32>
+    %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<15x6xf32>, tensor<1x6xf32>) -> tensor<16x6xf32>
+    %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %3 = "stablehlo.reduce_window"(%a, %c) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %z = stablehlo.maximum %x, %y : tensor<f32>
+      stablehlo.return %z : tensor<f32>
+    }) {window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 2, 1>} : (tensor<16x6xf32>, tensor<f32>) -> tensor<8x6xf32>
+    %4 = stablehlo.reverse %a, dims = [0] : tensor<16x6xf32>
+    %5 = stablehlo.reshape %a : (tensor<16x6xf32>) -> tensor<1x16x6xf32>
+    %6 = stablehlo.convolution(%5, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x6xf32>, tensor<3x6x6xf32>) -> tensor<1x16x6xf32>
+    return %2, %0, %3, %4, %6 : tensor<16x6xf32>, tensor<15x6xf32>, tensor<8x6xf32>, tensor<16x6xf32>, tensor<1x16x6xf32>
+  }"#,
+    );
+    let rows = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}";
+    // Fifteen rows are split inside, and are whole where the program ends.
+    let batch = "{devices=[1,4,1,2]<=[8] last_tile_dim_replicate}";
+    assert_eq!(found, [rows, "whole", rows, rows, batch]);
+}

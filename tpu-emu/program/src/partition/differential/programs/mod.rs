@@ -1,4 +1,6 @@
 //! Random programs over several devices, as text.
+mod neighbours;
+
 use crate::differential::Random;
 use std::fmt::Write as _;
 
@@ -39,7 +41,7 @@ impl Writer {
 
     fn dims(&mut self) -> Vec<usize> {
         let rank = self.random.below(4);
-        (0..rank).map(|_| self.random.pick(&[1, 4, 6, 8, 12, 12, 0])).collect()
+        (0..rank).map(|_| self.random.pick(&[1, 4, 6, 8, 12, 12, 0, 7, 13, 24])).collect()
     }
 
     /// Axes of the mesh for each axis of an array.
@@ -102,7 +104,7 @@ impl Writer {
         let (name, dims) = self.random.pick(&self.seen.clone());
         let of = tensor("f32", &dims);
         let rank = dims.len();
-        match self.random.below(20) {
+        match self.random.below(27) {
             0 | 1 => {
                 let (other, _) = self.like(&dims);
                 let word = self.random.pick(&["add", "maximum", "subtract"]);
@@ -198,14 +200,19 @@ impl Writer {
                 let axis = self.random.below(rank);
                 let (begin, end) = match dims[axis] {
                     0..=1 => (0, dims[axis]),
-                    size => self.random.pick(&[(0, size / 2), (size / 2, size), (0, size)]),
+                    size => {
+                        let some = [(0, size / 2), (size / 2, size), (0, size), (1, size)];
+                        let more = [(0, size - 1), (size / 3, size - size / 4)];
+                        self.random.pick(&[&some[..], &more].concat())
+                    }
                 };
+                let step = self.random.pick(&[1, 1, 1, 2, 3]);
                 let mut to = dims.clone();
-                to[axis] = end - begin;
+                to[axis] = usize::div_ceil(end - begin, step);
                 let ranges: Vec<String> = (0..rank)
                     .map(|at| {
                         if at == axis {
-                            format!("{begin}:{end}")
+                            format!("{begin}:{end}:{step}")
                         } else {
                             format!("0:{}", dims[at])
                         }
@@ -216,12 +223,23 @@ impl Writer {
             }
             11 if rank > 0 => {
                 let axis = self.random.below(rank);
-                let (other, _) = self.like(&dims);
+                let beside = |one: &&Named| {
+                    let others = (0..rank).filter(|&at| at != axis);
+                    one.1.len() == rank && { others }.all(|at| one.1[at] == dims[at])
+                };
+                let others: Vec<Named> = self.seen.iter().filter(beside).cloned().collect();
+                let count = self.random.below(3) + 1;
+                let mut all = vec![(name, dims.clone())];
+                all.extend((0..count).map(|_| self.random.pick(&others)));
                 let mut to = dims.clone();
-                to[axis] *= 2;
+                to[axis] = all.iter().map(|one| one.1[axis]).sum();
                 if to.iter().product::<usize>() < 4000 {
+                    let names: Vec<&str> = all.iter().map(|one| &one.0[..]).collect();
+                    let types: Vec<String> = all.iter().map(|one| tensor("f32", &one.1)).collect();
                     let code = format!(
-                        "stablehlo.concatenate {name}, {other}, dim = {axis} : ({of}, {of}) ->"
+                        "stablehlo.concatenate {}, dim = {axis} : ({}) ->",
+                        names.join(", "),
+                        types.join(", ")
                     );
                     self.put(&to, &code);
                 }
@@ -303,26 +321,26 @@ impl Writer {
                 let stated = self.sharding(&dims, false);
                 self.put(&dims, &format!("sdy.sharding_constraint {name} {stated} :"));
             }
-            18 if rank > 0 && depth == 0 => {
-                let zero = self.name();
-                writeln!(self.text, "    {zero} = stablehlo.constant dense<0.0> : tensor<f32>")
-                    .unwrap();
+            18 | 20 if rank > 0 && depth == 0 => self.padded(&name, &dims),
+            21 if rank > 0 => {
                 let axis = self.random.below(rank);
-                let (low, high): (Vec<usize>, Vec<usize>) =
-                    (0..rank).map(|at| if at == axis { (2, 1) } else { (0, 0) }).unzip();
-                let mut to = dims.clone();
-                to[axis] += 3;
-                let code = format!(
-                    "stablehlo.pad {name}, {zero}, low = [{}], high = [{}], interior = [{}] : ({of}, tensor<f32>) ->",
-                    list(&low),
-                    list(&high),
-                    list(&vec![0; rank])
-                );
-                self.put(&to, &code);
+                self.put(&dims, &format!("stablehlo.reverse {name}, dims = [{axis}] :"));
             }
+            22 if rank > 0 => self.windows(&name, &dims),
+            23 if rank > 2 => self.convolution(&name, &dims),
+            24 if rank > 0 => self.rolled(&name, &dims),
+            26 if rank > 0 => self.summed_but_one(&name, &dims),
+            25 if rank > 0 => self.scattered_back(&name, &dims),
             19 if depth == 0 => self.repeated(&name, &dims),
             _ => {}
         }
+    }
+
+    fn constant(&mut self, number: &str) -> String {
+        let name = self.name();
+        writeln!(self.text, "    {name} = stablehlo.constant dense<{number}> : tensor<f32>")
+            .unwrap();
+        name
     }
 
     /// A loop of two rounds over a value.
