@@ -268,7 +268,7 @@ impl Machine<'_> {
                 let whose = (number, Role::Allocated(instance.next - 1));
                 let make = |machine: &mut Self| {
                     let id = machine.bank.own(bytes, *cell);
-                    machine.unwritten(machine.bank.get(id).place, *cell, whose);
+                    machine.unwritten(machine.bank.get(id).place(), *cell, whose);
                     id
                 };
                 let id = if is_shared(*space) {
@@ -296,7 +296,7 @@ impl Machine<'_> {
                     self.are_zero(buffer)?;
                     self.owners.remove(buffer);
                     if let Some(watch) = &mut self.watch {
-                        let memory = self.bank.get(buffer).place;
+                        let memory = self.bank.get(buffer);
                         watch.settled(memory.address(), memory.len());
                     }
                     self.records_free(buffer);

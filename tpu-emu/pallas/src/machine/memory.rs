@@ -2,7 +2,9 @@
 // lives no longer than the slices that it was made of; places are checked against their memory.
 //! The memories of a launch: arrays of the call, and what its kernels have for themselves.
 #![expect(unsafe_code, reason = "steps read and write parts of one memory at once")]
+use super::unfilled::Unfilled;
 use crate::form::Cell;
+use std::cell::RefCell;
 use std::slice;
 use tpu_base::tensor::DType;
 use tpu_kernels::aligned::Aligned;
@@ -116,12 +118,66 @@ impl Place {
 /// One memory.
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    /// Where the bytes are.
-    pub(crate) place: Place,
+    place: Place,
     /// What lies there.
     pub(crate) cell: Cell,
     /// The memory itself, where it is the launch's own.
     held: Option<Aligned>,
+    /// What is written of it, where the rest is to be filled.
+    unfilled: RefCell<Option<Unfilled>>,
+}
+
+impl Buffer {
+    fn new(place: Place, cell: Cell, held: Option<Aligned>) -> Self {
+        Self { place, cell, held, unfilled: RefCell::default() }
+    }
+
+    /// Where it begins.
+    pub(crate) fn address(&self) -> usize {
+        self.place.address()
+    }
+
+    /// How many bytes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.place.len()
+    }
+
+    /// The bytes.
+    pub(crate) fn place(&self) -> Place {
+        self.fill();
+        self.place
+    }
+
+    /// Some of the bytes.
+    pub(crate) fn part(&self, start: usize, bytes: usize) -> Place {
+        let part = self.place.part(start, bytes);
+        let unfilled = self.unfilled.borrow();
+        let has = unfilled.as_ref().is_none_or(|unfilled| unfilled.has(&(start..start + bytes)));
+        drop(unfilled);
+        if !has {
+            self.fill();
+        }
+        part
+    }
+
+    /// Some of the bytes, all of which the caller writes.
+    pub(crate) fn part_to_write(&self, start: usize, bytes: usize) -> Place {
+        let part = self.place.part(start, bytes);
+        let mut unfilled = self.unfilled.borrow_mut();
+        let noted = unfilled.as_mut().is_none_or(|unfilled| unfilled.note(&(start..start + bytes)));
+        drop(unfilled);
+        if !noted {
+            self.fill();
+        }
+        part
+    }
+
+    /// Fills what nobody has written, where that is still to be done.
+    fn fill(&self) {
+        if let Some(unfilled) = self.unfilled.take() {
+            unfilled.fill(self.place);
+        }
+    }
 }
 
 /// The number of a memory.
@@ -147,20 +203,31 @@ impl Bank {
 
     /// A memory that others hold for as long as the launch runs.
     pub(crate) fn lent(&mut self, place: Place, cell: Cell) -> BufferId {
-        self.add(Buffer { place, cell, held: None })
+        self.add(Buffer::new(place, cell, None))
     }
 
     /// A memory of the launch's own: zeros.
     pub(crate) fn own(&mut self, bytes: usize, cell: Cell) -> BufferId {
         let mut held = Aligned::zeros(bytes);
         let place = Place::of_mut(held.bytes_mut());
-        self.add(Buffer { place, cell, held: Some(held) })
+        self.add(Buffer::new(place, cell, Some(held)))
+    }
+
+    /// Says that nobody has written a memory: what is left is filled when somebody looks at it.
+    pub(crate) fn fill_later(&mut self, id: BufferId, dtype: DType) {
+        self.buffers[id.0].unfilled = RefCell::new(Some(Unfilled::new(dtype)));
+    }
+
+    /// Fills what nobody has written of all memories.
+    pub(crate) fn fill_all(&mut self) {
+        self.buffers.iter().for_each(Buffer::fill);
     }
 
     /// Gives a memory back.
     pub(crate) fn drop(&mut self, id: BufferId) {
         let buffer = &mut self.buffers[id.0];
         buffer.place = Place::NONE;
+        buffer.unfilled = RefCell::default();
         if buffer.held.take().is_some() {
             self.free.push(id);
         }

@@ -21,6 +21,7 @@
 //! | `records` | what kernels have and move, for traces |
 //! | `watch`, `shadow` | memory that is read before it is written, and races |
 //! | `shares` | points of a grid that run beside each other |
+//! | `unfilled` | results that are filled where nobody writes them |
 //! | `unvisited` | results that nobody writes |
 //! | `patience` | who interrupts kernels that run on and on |
 //! | `scalar` | arithmetic on scalar integers |
@@ -40,6 +41,7 @@ mod semaphores;
 mod shadow;
 pub(crate) mod shares;
 mod signallers;
+mod unfilled;
 pub(crate) mod unvisited;
 pub(crate) mod view;
 pub(crate) mod watch;
@@ -189,8 +191,9 @@ impl<'p> Machine<'p> {
         if self.share.is_none() {
             self.leave_out(&mut instances);
         }
+        self.bank.fill_all();
         for (buffer, to) in instances.iter().flat_map(|instance| &instance.back) {
-            to.copy_from(self.bank.get(*buffer).place);
+            to.copy_from(self.bank.get(*buffer).place());
         }
         self.all_are_zero()
     }
@@ -211,7 +214,7 @@ impl<'p> Machine<'p> {
         }
         let cell = Cell::Element(tpu_base::tensor::DType::U8);
         let id = self.bank.own(arena, cell);
-        let whole = self.bank.get(id).place;
+        let whole = self.bank.get(id).place();
         instance.slots =
             offsets.iter().zip(&program.slots).map(|(&at, &bytes)| whole.part(at, bytes)).collect();
         // Copies of operands whose memory a result has, too.
@@ -222,7 +225,7 @@ impl<'p> Machine<'p> {
             let role = Role::Argument(place);
             let own = |machine: &mut Self| {
                 let id = machine.bank.own(bytes, argument.cell);
-                machine.unwritten(machine.bank.get(id).place, argument.cell, (number, role));
+                machine.unwritten(machine.bank.get(id).place(), argument.cell, (number, role));
                 id
             };
             let mut window = None;
@@ -250,13 +253,14 @@ impl<'p> Machine<'p> {
                             if let Cell::Semaphore(_) = argument.cell {
                                 lent.bytes_mut().fill(0);
                             }
-                            machine.unwritten(lent, argument.cell, (number, role));
-                            machine.bank.lent(lent, argument.cell)
+                            let id = machine.bank.lent(lent, argument.cell);
+                            machine.unwritten_result(id, argument.cell, (number, role));
+                            id
                         }
                         // What the program goes on with stays as it is.
                         Array::Operand(_) if argument.written && !shared => {
                             let id = machine.bank.own(bytes, argument.cell);
-                            machine.bank.get(id).place.copy_from(lent);
+                            machine.bank.get(id).place().copy_from(lent);
                             id
                         }
                         _ => machine.bank.lent(lent, argument.cell),
@@ -278,7 +282,7 @@ impl<'p> Machine<'p> {
                         }
                         Array::Operand(_) => {
                             let id = self.bank.own(bytes, argument.cell);
-                            self.bank.get(id).place.copy_from(lent);
+                            self.bank.get(id).place().copy_from(lent);
                             if self.is_shared(device, *array) {
                                 copies.push((lent, id));
                             }

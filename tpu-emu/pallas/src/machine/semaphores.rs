@@ -55,15 +55,14 @@ impl Semaphore {
 impl Machine<'_> {
     /// What a semaphore has.
     pub(super) fn count(&self, semaphore: Semaphore) -> i64 {
-        let place = self.bank.get(semaphore.buffer).place;
-        let bytes = place.part(semaphore.at, 4).bytes();
+        let bytes = self.bank.get(semaphore.buffer).part(semaphore.at, 4).bytes();
         bytes.try_into().map_or(0, |bytes| i64::from(i32::from_le_bytes(bytes)))
     }
 
     fn set_count(&self, semaphore: Semaphore, count: i64) -> Result<(), String> {
         let count = i32::try_from(count)
             .map_err(|_| format!("a semaphore would have {count}: more than 32 bits"))?;
-        let place = self.bank.get(semaphore.buffer).place.part(semaphore.at, 4);
+        let place = self.bank.get(semaphore.buffer).part(semaphore.at, 4);
         place.bytes_mut().copy_from_slice(&count.to_le_bytes());
         Ok(())
     }
@@ -112,7 +111,7 @@ impl Machine<'_> {
         if !self.program.semaphore_checks {
             return Ok(());
         }
-        for at in (0..of.place.len()).step_by(4) {
+        for at in (0..of.len()).step_by(4) {
             let semaphore = Semaphore { buffer, at };
             let count = self.count(semaphore);
             if count != 0 {
@@ -161,7 +160,7 @@ impl Machine<'_> {
 
     /// A semaphore in words.
     fn name_of(&self, semaphore: Semaphore) -> String {
-        let count = self.bank.get(semaphore.buffer).place.len() / 4;
+        let count = self.bank.get(semaphore.buffer).len() / 4;
         let kind = match self.bank.get(semaphore.buffer).cell {
             Cell::Semaphore(true) => "a DMA semaphore",
             _ => "a semaphore",

@@ -5,7 +5,7 @@
 //! is before another if the other's clock has seen it. A semaphore carries what those have seen
 //! who have signalled it to those who wait for it.
 use super::instance::Instance;
-use super::memory::{Bank, Place, poison};
+use super::memory::{Bank, BufferId, Place, poison};
 use super::peers::Role;
 use super::semaphores::Semaphore;
 use super::shadow::{AccessId, Run, Shadow, Written};
@@ -209,7 +209,7 @@ impl Watch {
         does: Does,
     ) -> Option<Race> {
         let write = does != Does::Reads;
-        let base = bank.get(view.buffer).place.address();
+        let base = bank.get(view.buffer).address();
         let id = AccessId::try_from(self.accesses.len()).unwrap_or(AccessId::MAX);
         let clock = &self.clocks[actor.clock];
         let new = Access {
@@ -277,8 +277,8 @@ impl Watch {
 
     /// After a copy: what nobody has written at the source is not written at the target.
     pub(super) fn carried(&mut self, bank: &Bank, source: &View, target: &View) {
-        let from = bank.get(source.buffer).place.address();
-        let to = bank.get(target.buffer).place.address();
+        let from = bank.get(source.buffer).address();
+        let to = bank.get(target.buffer).address();
         let (source, target) = &source.both_there(target);
         let parts: Vec<(usize, Written)> = source
             .runs()
@@ -314,7 +314,7 @@ impl Watch {
 
     /// Blocks that a pipeline has moved: they are written, but for what nobody had written.
     pub(super) fn moved(&mut self, bank: &Bank, source: &View, target: &View) {
-        let base = bank.get(target.buffer).place.address();
+        let base = bank.get(target.buffer).address();
         for (start, bytes) in target.runs() {
             self.settled(base + start, bytes);
         }
@@ -428,6 +428,21 @@ impl Machine<'_> {
         }
         if let Some(watch) = &mut self.watch {
             watch.fresh(place.address(), place.len(), whose);
+        }
+    }
+
+    /// A result that nobody has written, from now on.
+    pub(super) fn unwritten_result(&mut self, result: BufferId, cell: Cell, whose: (usize, Role)) {
+        match cell {
+            // What others know by another number is filled at once.
+            Cell::Element(dtype)
+                if self.program.entries.len() == 1
+                    && self.watch.is_none()
+                    && matches!(self.fill, Fill::Usual) =>
+            {
+                self.bank.fill_later(result, dtype)
+            }
+            _ => self.unwritten(self.bank.get(result).place(), cell, whose),
         }
     }
 

@@ -217,6 +217,18 @@ impl View {
 
     /// The bytes of all elements, where they lie side by side in their order.
     pub(crate) fn side_by_side(&self, bank: &Bank) -> Option<Place> {
+        let (start, bytes) = self.run_of_all()?;
+        Some(bank.get(self.buffer).part(start, bytes))
+    }
+
+    /// The same bytes, all of which the caller writes.
+    fn side_by_side_to_write(&self, bank: &Bank) -> Option<Place> {
+        let (start, bytes) = self.run_of_all()?;
+        Some(bank.get(self.buffer).part_to_write(start, bytes))
+    }
+
+    /// Where elements that lie side by side in their order begin, and their bytes.
+    fn run_of_all(&self) -> Option<(usize, usize)> {
         if self.is_cut() {
             return None;
         }
@@ -228,17 +240,13 @@ impl View {
             }
             dense *= axis.extent;
         }
-        let place = bank.get(self.buffer).place;
         let bytes = self.bytes();
-        if bytes == 0 {
-            return Some(place.part(0, 0));
-        }
-        Some(place.part(self.start(), bytes))
+        Some(if bytes == 0 { (0, 0) } else { (self.start(), bytes) })
     }
 
     /// The bytes from its first element on.
     fn tail(&self, bank: &Bank) -> Place {
-        let place = bank.get(self.buffer).place;
+        let place = bank.get(self.buffer).place();
         let start = self.start().min(place.len());
         place.part(start, place.len() - start)
     }
@@ -264,7 +272,7 @@ impl View {
     /// Reads its elements one by one.
     fn read_each(&self, bank: &Bank, to: Place) {
         let size = self.dtype.host_bytes();
-        let memory = bank.get(self.buffer).place.bytes();
+        let memory = bank.get(self.buffer).place().bytes();
         let to = to.bytes_mut();
         self.each(&mut |number, at| {
             let value = self.element(memory, at).to_le_bytes();
@@ -277,7 +285,7 @@ impl View {
         if self.elements() == 0 {
             return;
         }
-        if let Some(place) = self.side_by_side(bank) {
+        if let Some(place) = self.side_by_side_to_write(bank) {
             place.copy_from(from);
             return;
         }
@@ -293,7 +301,7 @@ impl View {
     /// Writes its elements one by one.
     fn write_each(&self, bank: &Bank, from: Place) {
         let size = self.dtype.host_bytes();
-        let memory = bank.get(self.buffer).place.bytes_mut();
+        let memory = bank.get(self.buffer).place().bytes_mut();
         let from = from.bytes();
         self.each(&mut |number, at| {
             let mut value = [0; 8];
@@ -311,7 +319,9 @@ impl View {
         if self.is_cut() || from.is_cut() {
             return self.copy_there(bank, from);
         }
-        if let (Some(to), Some(from)) = (self.side_by_side(bank), from.side_by_side(bank)) {
+        if let Some(from) = from.side_by_side(bank)
+            && let Some(to) = self.side_by_side_to_write(bank)
+        {
             return to.copy_from(from);
         }
         if let (Some(to), Some(strides)) = (self.strides(), from.strides())

@@ -6,7 +6,7 @@ use crate::form::Cell;
 fn counted(bank: &mut Bank, dtype: DType, dims: &[usize]) -> View {
     let bytes = dims.iter().product::<usize>() * dtype.host_bytes();
     let buffer = bank.own(bytes, Cell::Element(dtype));
-    for (byte, number) in bank.get(buffer).place.bytes_mut().iter_mut().zip(0..) {
+    for (byte, number) in bank.get(buffer).place().bytes_mut().iter_mut().zip(0..) {
         *byte = number;
     }
     View::whole(buffer, dtype, dims)
@@ -126,7 +126,7 @@ fn whole_bytes_are_moved_as_one_by_one() {
                     units.read(&part, &bank, Place::of_mut(&mut whole));
                     assert_eq!(whole, one_by_one, "{part:?}");
                     let new: Vec<u8> = whole.iter().map(|byte| 255 - byte).collect();
-                    let memory = || bank.get(buffer).place.bytes_mut();
+                    let memory = || bank.get(buffer).place().bytes_mut();
                     let old = memory().to_vec();
                     part.write_each(&bank, Place::of(&new));
                     let expected = memory().to_vec();

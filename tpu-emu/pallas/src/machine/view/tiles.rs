@@ -163,7 +163,7 @@ mod tests {
     fn the_last_block_of_an_array_ends_with_its_tile() {
         let mut bank = Bank::default();
         let array = bank.own(3 * 130, Cell::Element(DType::U8));
-        bank.get(array).place.bytes_mut().fill(1);
+        bank.get(array).place().bytes_mut().fill(1);
         let view = View::whole(array, DType::U8, &[3, 130]).in_tiles();
         let last = view.slice(&[2, 128], &[2, 128], None).unwrap();
         let had = bytes(&bank, &last);
@@ -189,7 +189,7 @@ mod tests {
         let mut bank = Bank::default();
         let array = bank.own(4 * 5, Cell::Element(DType::S32));
         let block = bank.own(4 * 128, Cell::Element(DType::S32));
-        bank.get(array).place.bytes_mut().fill(3);
+        bank.get(array).place().bytes_mut().fill(3);
         let part = View::whole(array, DType::S32, &[5]).in_tiles();
         let part = part.slice(&[4], &[124], None).unwrap();
         let whole = View::whole(block, DType::S32, &[128]);
@@ -197,8 +197,8 @@ mod tests {
         whole.copy_from(&bank, &part);
         let had = bytes(&bank, &whole);
         assert_eq!(had[..8], [3, 3, 3, 3, 0xff, 0xff, 0xff, 0x7f]);
-        bank.get(block).place.bytes_mut().fill(7);
+        bank.get(block).place().bytes_mut().fill(7);
         part.copy_from(&bank, &whole);
-        assert_eq!(bank.get(array).place.bytes()[12..], [3, 3, 3, 3, 7, 7, 7, 7]);
+        assert_eq!(bank.get(array).place().bytes()[12..], [3, 3, 3, 3, 7, 7, 7, 7]);
     }
 }

@@ -79,7 +79,7 @@ impl Units {
 
     /// The bytes of a view's memory from its first unit on.
     fn tail(&self, view: &View, bank: &Bank) -> Place {
-        let place = bank.get(view.buffer).place;
+        let place = bank.get(view.buffer).place();
         let start = self.start.min(place.len());
         place.part(start, place.len() - start)
     }
