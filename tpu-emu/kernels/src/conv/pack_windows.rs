@@ -1,14 +1,11 @@
 //! The elements under the windows of a convolution, as the rows of a matrix that is never stored.
 use super::geometry::Geometry;
 use crate::matmul::micro_kernel::Lane;
-use crate::matmul::pack::{Load, Panel, Source, Visit, elements, lay};
+use crate::matmul::pack::{Load, Panel, Source, TRANSPOSED_STEPS, Visit, elements, lay, turn};
 use crate::simd;
 use crate::simd::Loop;
 use bytemuck::Pod;
 use std::ops::Range;
-
-/// Steps of the sums that are transposed at once.
-const TRANSPOSED_STEPS: usize = 16;
 
 /// The input of a convolution as a matrix: a row for every window, a column for every element
 /// under one, the features of a place beside each other.
@@ -152,17 +149,13 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Tap<'_, E,
                         continue;
                     };
                     let from = &data[start + from + at..][..lines.len()];
-                    if let Some(from) = from.first_chunk::<TRANSPOSED_STEPS>() {
-                        *row = from.map(read);
-                    } else {
-                        lay(from, 1, row, read);
+                    match from.first_chunk::<TRANSPOSED_STEPS>() {
+                        // A length that is known makes it a few vectors.
+                        Some(from) => lay(from, 1, row, read),
+                        None => lay(from, 1, row, read),
                     }
                 }
-                for (step, line) in lines.iter_mut().enumerate() {
-                    for (to, row) in line.iter_mut().zip(&block) {
-                        *to = row[step];
-                    }
-                }
+                turn(&block, lines);
             }
             return;
         }

@@ -12,7 +12,7 @@ use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{Convert, Float};
 
 /// Steps of the sums that are transposed at once.
-const TRANSPOSED_STEPS: usize = 16;
+pub(crate) const TRANSPOSED_STEPS: usize = 16;
 
 /// A matrix whose panels can be written.
 pub trait Source<T>: Sync {
@@ -236,16 +236,33 @@ fn transposed<E: Copy, T: Lane, const W: usize>(
     {
         for (i, row) in block[..width].iter_mut().enumerate() {
             let from = &data[start + i * across + at..][..lines.len()];
-            if let Some(from) = from.first_chunk::<TRANSPOSED_STEPS>() {
-                *row = from.map(read);
-            } else {
-                lay(from, 1, row, read);
+            match from.first_chunk::<TRANSPOSED_STEPS>() {
+                // A length that is known makes it a few vectors.
+                Some(from) => lay(from, 1, row, read),
+                None => lay(from, 1, row, read),
             }
         }
-        for (step, line) in lines.iter_mut().enumerate() {
-            for (to, row) in line.iter_mut().zip(&block) {
-                *to = row[step];
+        turn(&block, lines);
+    }
+}
+
+/// Writes rows of a block as columns; so many of them as there are lines.
+#[inline(always)]
+pub(crate) fn turn<T: Lane, const W: usize>(
+    block: &[[T; TRANSPOSED_STEPS]; W],
+    lines: &mut [[T; W]],
+) {
+    if let Some(lines) = lines.first_chunk_mut::<TRANSPOSED_STEPS>() {
+        for step in 0..TRANSPOSED_STEPS {
+            for i in 0..W {
+                lines[step][i] = block[i][step];
             }
+        }
+        return;
+    }
+    for (step, line) in lines.iter_mut().enumerate() {
+        for (to, row) in line.iter_mut().zip(block) {
+            *to = row[step];
         }
     }
 }
