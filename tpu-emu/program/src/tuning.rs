@@ -170,6 +170,10 @@ pub(crate) const MIN_ROUNDED_BYTES: usize = 1 << 20;
 /// Bytes of a product from which on it is asked whether a chip keeps it in wider elements.
 pub(crate) const MIN_WIDENED_BYTES: usize = 1 << 20;
 
+/// Elements of a row of scores from which on a chip's product does not make it at one time: of 3,072
+/// it does.
+pub(crate) const MIN_SCORES_ELEMENTS: usize = 4096;
+
 /// Bytes of a program's temporaries from which on values are made again rather than kept: a small
 /// program is to be compiled at once.
 pub(crate) const MIN_SHRUNK_BYTES: usize = 24 << 20;

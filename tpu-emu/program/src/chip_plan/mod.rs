@@ -6,15 +6,22 @@
 //! |---|---|---|
 //! | any | 16 bits of a product that only one conversion to f32 reads, and one step that | f32, as its own loop goes on to that step |
 //! | the last | elements of an elementwise result are looked up in what it is made of (`passes/picked`) | the loss comes last: the result, and the products that it is made of |
-//! | a loss between two loops | the same | the loss comes where it stands: the result beside all that lives there, in place of the product if that is as large |
+//! | a product that a loss is made of, between two loops or where a reduction of each row reads what is looked up | the same | the loss comes where it stands: the result beside all that lives there, in place of the product if that is as large |
+//! | scores of attention in long rows | exponentials take the place of scores | both in f32 |
 //! | any of a program that gathers several arrays of 16 bits from other devices | the gathered array that is read | one more, which arrives meanwhile |
 //!
 //! A program that fits here may not fit there. What it takes more is told, and charged by whoever
 //! runs the program.
+mod loss;
+mod reductions;
+mod scores;
+
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::EXCHANGE;
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
 use crate::tuning::{MIN_SHRUNK_BYTES, MIN_WIDENED_BYTES};
+use loss::Loss;
+use scores::Scores;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
@@ -29,6 +36,8 @@ pub(crate) struct ChipProgram {
     loss: Option<Loss>,
     /// Products in 16 bits that are kept in f32, as the steps that make them.
     widened: HashSet<(LocationId, Shape)>,
+    /// Scores of attention in long rows.
+    scores: Scores,
     /// Arrays of 16 bits that devices gather of each other.
     gathered: Vec<Gathered>,
 }
@@ -37,19 +46,6 @@ pub(crate) struct ChipProgram {
 #[derive(Debug)]
 struct Gathered {
     shape: Shape,
-    name: Arc<str>,
-    location: LocationId,
-}
-
-/// An array of which elements are looked up.
-#[derive(Debug, Clone)]
-struct Loss {
-    shape: Shape,
-    /// Bytes of the products that it is made of.
-    products: usize,
-    /// Whether loops come before and after it.
-    is_between_loops: bool,
-    /// The step that looks up, and where that was written.
     name: Arc<str>,
     location: LocationId,
 }
@@ -65,6 +61,10 @@ impl ChipProgram {
     fn search(&mut self, graph: &Graph, code: &Subgraph) {
         let mut losses = Vec::new();
         let mut products = Vec::new();
+        let is_halved = |&result: &ValueId| {
+            let shape = &graph.value(result).shape;
+            is_narrow(shape.dtype) && shape.bytes() >= MIN_WIDENED_BYTES
+        };
         for (at, node) in code.nodes.iter().enumerate() {
             match &node.work {
                 NodeKind::While(condition, body) => {
@@ -80,20 +80,19 @@ impl ChipProgram {
                     if kernel.picks().is_some() && node.shapes[0].bytes() >= MIN_SHRUNK_BYTES {
                         losses.push(at);
                     }
-                    let is_narrow = |&result: &ValueId| {
-                        let shape = &graph.value(result).shape;
-                        matches!(shape.dtype, DType::Bf16 | DType::F16)
-                            && shape.bytes() >= MIN_WIDENED_BYTES
-                    };
-                    if kernel.absorbs() && node.results.iter().all(is_narrow) {
-                        products.push(node);
+                    if kernel.absorbs() {
+                        self.scores.look_at(graph, &code.nodes, node);
+                        if node.results.iter().all(is_halved) {
+                            products.push(node);
+                        }
                     }
                 }
                 _ => {}
             }
         }
         if !losses.is_empty() {
-            self.look_at_losses(graph, code, &losses);
+            let found = Loss::largest(graph, code, &losses);
+            self.loss = self.loss.take().into_iter().chain(found).max_by_key(Loss::bytes);
         }
         if !products.is_empty() {
             self.look_at_products(graph, code, &products);
@@ -104,38 +103,9 @@ impl ChipProgram {
         let gathers = node.name.strip_prefix(EXCHANGE).is_some_and(|by| by == ALL_GATHER.mnemonic);
         let [result] = node.results[..] else { return };
         let shape = &graph.value(result).shape;
-        if gathers && matches!(shape.dtype, DType::Bf16 | DType::F16) {
+        if gathers && is_narrow(shape.dtype) {
             let (name, location) = (Arc::clone(&node.name), node.location);
             self.gathered.push(Gathered { shape: shape.clone(), name, location });
-        }
-    }
-
-    fn look_at_losses(&mut self, graph: &Graph, code: &Subgraph, losses: &[usize]) {
-        let made =
-            code.nodes.iter().flat_map(|node| node.results.iter().map(move |&of| (of, node)));
-        let makers: HashMap<ValueId, &Node> = made.collect();
-        let is_loop = |node: &Node| matches!(node.work, NodeKind::While(..));
-        let first_loop = code.nodes.iter().position(is_loop);
-        let last_loop = code.nodes.iter().rposition(is_loop);
-        for &at in losses {
-            let node = &code.nodes[at];
-            let (table, shape) = (node.operands[0], &node.shapes[0]);
-            let maker = makers.get(&table);
-            if !maker.is_some_and(|maker| matches!(maker.work, NodeKind::Elementwise(_))) {
-                continue;
-            }
-            let loss = Loss {
-                shape: shape.clone(),
-                products: products_of(graph, &makers, table, shape, &mut HashSet::new()),
-                is_between_loops: first_loop.is_some_and(|first| first < at)
-                    && last_loop > Some(at),
-                name: Arc::clone(&node.name),
-                location: node.location,
-            };
-            let bytes = |loss: &Loss| loss.shape.bytes() + loss.products;
-            if self.loss.as_ref().is_none_or(|known| bytes(known) < bytes(&loss)) {
-                self.loss = Some(loss);
-            }
         }
     }
 
@@ -178,11 +148,7 @@ impl ChipProgram {
             let (name, location) = (Arc::clone(&largest.name), largest.location);
             (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
         });
-        let last = self.loss.as_ref().and_then(|loss| {
-            let bytes = loss.beside(plan.arena);
-            let Loss { shape, name, location, .. } = loss.clone();
-            (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
-        });
+        let last = self.loss.as_ref().and_then(|loss| loss.beside(plan));
         let several = self.gathered.len() > 1;
         let largest = self.gathered.iter().max_by_key(|of| of.shape.bytes()).filter(|_| several);
         let next = largest.map(|of| StoredByChip {
@@ -191,41 +157,13 @@ impl ChipProgram {
             name: Arc::clone(&of.name),
             location: of.location,
         });
-        wide.into_iter().chain(last).chain(next).max_by_key(|stored| stored.bytes)
+        let scores = self.scores.beside(plan);
+        wide.into_iter().chain(last).chain(next).chain(scores).max_by_key(|stored| stored.bytes)
     }
 }
 
-impl Loss {
-    /// What a chip has for it beside an arena of so many bytes.
-    fn beside(&self, arena: usize) -> usize {
-        let own = self.shape.bytes();
-        if !self.is_between_loops {
-            return (own + self.products).saturating_sub(arena);
-        }
-        if own > self.products { own } else { 0 }
-    }
-}
-
-/// Bytes of the products, in this block, of whose elements those of `value` are made one by one.
-fn products_of(
-    graph: &Graph,
-    makers: &HashMap<ValueId, &Node>,
-    value: ValueId,
-    of: &Shape,
-    seen: &mut HashSet<ValueId>,
-) -> usize {
-    let shape = &graph.value(value).shape;
-    if shape.elements() < of.elements() || !seen.insert(value) {
-        return 0;
-    }
-    let Some(maker) = makers.get(&value) else { return 0 };
-    match maker.work {
-        NodeKind::Elementwise(_) | NodeKind::Access(_) => {
-            maker.operands.iter().map(|&from| products_of(graph, makers, from, of, seen)).sum()
-        }
-        NodeKind::Iota(_) | NodeKind::Splat(_) | NodeKind::Constant(_) => 0,
-        _ => shape.bytes(),
-    }
+fn is_narrow(dtype: DType) -> bool {
+    matches!(dtype, DType::Bf16 | DType::F16)
 }
 
 fn is_conversion_to_f32(node: &Node) -> bool {
