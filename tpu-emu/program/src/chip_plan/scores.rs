@@ -37,15 +37,19 @@ impl Scores {
 
     /// What a chip has for them beside the arena of a plan.
     pub(super) fn beside(&self, plan: &Plan) -> Option<StoredByChip> {
+        if self.0.is_empty() {
+            return None;
+        }
         let stored = plan.slots.iter().filter_map(|slot| {
             let shape = slot.shape.as_ref()?;
-            let is_known = self.0.contains(&(slot.location, shape.clone()));
+            if !self.0.contains(&(slot.location, shape.clone())) {
+                return None;
+            }
             let wide = shape.with(DType::F32);
             let bytes = (live_at(&plan.slots, slot.first) + 2 * wide.bytes())
                 .saturating_sub(plan.arena + slot.bytes);
             let (name, location) = (Arc::clone(&slot.name), slot.location);
-            let told = StoredByChip { bytes, shape: wide, name, location };
-            (is_known && bytes > 0).then_some(told)
+            (bytes > 0).then_some(StoredByChip { bytes, shape: wide, name, location })
         });
         stored.max_by_key(|stored| stored.bytes)
     }
