@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use tpu_aot::{Compiled, Property};
+use tpu_emu::executable::listing::tells_layouts;
 use tpu_emu::executable::{CostAnalysis, Executable, Format, KernelMemory};
 use tpu_emu::hbm::layout::Layout;
 use tpu_emu::hbm::spec::ArraySpec;
@@ -52,6 +53,9 @@ pub(crate) struct ExecutableEntry {
     pub(crate) assignment: DeviceAssignmentProto,
     /// The program as the real compiler has made it, where it was asked.
     pub(crate) real: Option<Arc<Compiled>>,
+    /// Whether the client has asked how parameters or results lie or are split, as those of jaxlib
+    /// from 0.10 on do first: others read it in the program.
+    pub(crate) asked: AtomicBool,
     /// See [`ExecutableEntry::answer`].
     answer: OnceLock<Result<Answer>>,
 }
@@ -98,6 +102,7 @@ impl ExecutableEntry {
             },
             assignment: assignment(&executable, topology)?,
             real,
+            asked: AtomicBool::new(false),
             answer: OnceLock::new(),
             executable,
             device_kind,
@@ -106,8 +111,8 @@ impl ExecutableEntry {
     }
 
     /// The program in a form that clients read; made by the first call. One that came as MLIR is
-    /// told as MLIR, unless arrays of it lie in the host's memory, which MLIR cannot say: then,
-    /// and if it came as HLO, it is told as an HLO module with its configuration.
+    /// told as MLIR, unless that cannot say all that the client reads in it: then, and if it came as
+    /// HLO, it is told as an HLO module with its configuration.
     ///
     /// # Errors
     /// `Unimplemented` for what XLA's messages cannot say.
@@ -147,16 +152,22 @@ impl ExecutableEntry {
         Ok(Answer { format: "hlo_with_config", code: code.into() })
     }
 
-    /// A program with arrays in the host's memory as HLO; `None` for others, and for one with
-    /// operations that HLO has no counterpart of.
+    /// A program as HLO of which MLIR cannot say all; `None` for others, and for one with operations
+    /// that HLO has no counterpart of.
     fn hlo_of(&self, module: &Module) -> Result<Option<Vec<u8>>> {
         let (parameters, results) = (&self.executable.parameters, &self.executable.results);
         let mut kinds = parameters.iter().map(|of| of.kind).chain(results.iter().map(|of| of.kind));
-        if !kinds.any(|kind| kind != MemoryKind::Device) && !moves_to_host(module) {
+        let on_host = kinds.any(|kind| kind != MemoryKind::Device) || moves_to_host(module);
+        // JAX compares the layouts that it reads with those of the arrays that a compiled program is
+        // called with.
+        let unsaid = !self.asked.load(Ordering::Relaxed) && !tells_layouts(module);
+        if !on_host && !unsaid {
             return Ok(None);
         }
         Ok(written(module, self.decided()?)
-            .inspect_err(|error| tracing::debug!(%error, "told as MLIR, without its memories"))
+            .inspect_err(
+                |error| tracing::debug!(%error, "told as MLIR, without its memories or layouts"),
+            )
             .ok())
     }
 

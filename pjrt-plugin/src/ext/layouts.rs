@@ -13,6 +13,7 @@ use crate::sys::{
     PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args,
     PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args,
 };
+use std::sync::atomic::Ordering;
 use tpu_emu::Result;
 use tpu_emu::hbm::layout::{Layout, TileRules, default_layout};
 use tpu_emu::hbm::spec::extents;
@@ -125,6 +126,7 @@ fn of_parameters(
     args: &mut PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args,
 ) -> Result<()> {
     let entry = executable(args.executable)?;
+    entry.asked.store(true, Ordering::Relaxed);
     entry.parameter_layouts.give(&mut args.layouts, &mut args.num_parameters);
     Ok(())
 }

@@ -8,6 +8,7 @@ use crate::sys::{
     PJRT_Shardings_PJRT_Executable_ParameterShardings_Args,
 };
 use std::ptr::null;
+use std::sync::atomic::Ordering;
 use tpu_emu::Result;
 
 c_args!(
@@ -44,6 +45,7 @@ fn of_parameters(
     args: &mut PJRT_Shardings_PJRT_Executable_ParameterShardings_Args,
 ) -> Result<()> {
     let entry = executable(args.executable)?;
+    entry.asked.store(true, Ordering::Relaxed);
     let (shardings, sizes) = (&mut args.shardings, &mut args.sharding_sizes);
     match &entry.parameter_shardings {
         Some(texts) => texts.give(shardings, sizes, &mut args.num_parameters),
@@ -61,6 +63,7 @@ fn of_outputs(
     args: &mut PJRT_Shardings_PJRT_Executable_OutputShardings_Args,
 ) -> Result<()> {
     let entry = executable(args.executable)?;
+    entry.asked.store(true, Ordering::Relaxed);
     let (shardings, sizes) = (&mut args.shardings, &mut args.sharding_sizes);
     match &entry.output_shardings {
         Some(texts) => texts.give(shardings, sizes, &mut args.num_outputs),

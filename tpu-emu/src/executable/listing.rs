@@ -12,6 +12,9 @@ use tpu_stablehlo::ir::{Attribute, Element, Elements, Region, TensorType};
 /// The most operations that a listing has where functions were called.
 const OPERATIONS: usize = 1 << 16;
 
+/// Begins the names of attributes of the module that are the entry's.
+const ENTRY: &str = "mhlo.xla_entry_computation_";
+
 impl Executable {
     /// The program without the operations of Shardy, which XLA cannot show, with the bodies of
     /// functions where they were called, as compiled programs have them, and with the layouts
@@ -65,7 +68,7 @@ impl Executable {
             ("result_tiles", whole(results().map(tiles).collect())),
         ];
         for (name, value) in layouts {
-            module.attributes.set(format!("mhlo.xla_entry_computation_{name}"), value);
+            module.attributes.set(format!("{ENTRY}{name}"), value);
         }
     }
 
@@ -87,6 +90,11 @@ impl Executable {
         };
         module.attributes.set("mhlo.spmd_output_sharding", Attribute::string(&whole));
     }
+}
+
+/// Whether a [listing](Executable::listing) says how its parameters and results lie.
+pub fn tells_layouts(module: &Module) -> bool {
+    module.attributes.get(&format!("{ENTRY}parameter_layouts")).is_some()
 }
 
 /// Writes groups of devices along axes of a mesh as their numbers: their meshes are Shardy's, and

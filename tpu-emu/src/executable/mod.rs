@@ -7,7 +7,7 @@ mod kernels;
 mod labels;
 mod laid_anew;
 mod likeness;
-mod listing;
+pub mod listing;
 mod oom;
 mod other_plan;
 mod planned;
