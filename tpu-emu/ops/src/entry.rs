@@ -183,6 +183,8 @@ pub enum Relayout {
     Scattered,
     /// The operand of windows over all that lies before.
     Windows,
+    /// Both sides of the gradient of a pool.
+    Selected,
     /// The operand that is read backwards.
     Reversed,
     /// Rows that are sorted.

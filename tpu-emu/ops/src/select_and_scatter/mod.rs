@@ -3,7 +3,7 @@ mod direct;
 
 use super::reducer::{self, Reducer, splat};
 use super::windowed::{Labels, windows};
-use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, ShardingRule, Site, factors};
+use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, Relayout, ShardingRule, Site, factors};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -26,6 +26,7 @@ use tpu_kernels::window::pool::Pool;
 pub(super) const OP: Entry = Entry {
     sharding: ShardingRule::Same,
     factors: factors::windows_scattered,
+    relayout: Relayout::Selected,
     ..Entry::new("select_and_scatter", infer, lower)
 };
 

@@ -9,7 +9,7 @@ use tpu_base::units::Bytes;
 const ONE_PRODUCT: u64 = 1024;
 
 /// An array, how it is stored, and more bytes beside it.
-type Inside = (Array, Option<(Bytes, Layout)>, u64);
+pub(super) type Inside = (Array, Option<(Bytes, Layout)>, u64);
 
 /// A product's largest parameter that the core has room for: it is read before the product runs,
 /// and lies beside what that makes. It is in the core's memory and not beside what is laid anew in

@@ -13,6 +13,7 @@
 //! | scatter of rows | what is added and the array, likewise; an array for which the core has room, padded, until it is read |
 //! | running sum and other windows that keep the extents and cover an axis | the operand once more, and twice below half of the core's memory, past all of it, and along the fastest axis of what fills it |
 //! | other windows | the operand in rows, if these are padded and it is not |
+//! | gradient of a pool | operand and result with features as the fastest axis and images next to it, or the other way, what is less, but where the operand lies so; what is given back likewise, if the core has no room for it |
 //! | reversal | the operand, but where a parameter becomes a result at once |
 //! | sort | the first operand once more, and along the fastest axis of several rows twice; as 32 bits if it has 8, and three times if it has 16; sorted arrays that nobody reads, if the core has no room for them, and others until they are read |
 //! | reduction | the result, until it is read |
@@ -37,6 +38,7 @@
 mod body;
 mod inside;
 mod pieces;
+mod pools;
 mod search;
 mod spread;
 mod stored;

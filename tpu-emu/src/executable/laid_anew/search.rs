@@ -2,6 +2,7 @@
 use super::body::{CallOperation, CallValue, WrittenOut};
 use super::inside;
 use super::pieces::Pieces;
+use super::pools;
 use super::spread::Scans;
 use super::stored::{Stored, most};
 use super::{LaidAnew, MIN_BYTES};
@@ -186,6 +187,11 @@ impl<'m> RelayoutSearch<'m> {
             }
             Relayout::Transformed => {
                 if let Some((array, stored, more)) = inside::transformed(rules, body, &of) {
+                    self.passing(of, &array, stored, more);
+                }
+            }
+            Relayout::Selected => {
+                if let Some((array, stored, more)) = pools::selected(rules, &of) {
                     self.passing(of, &array, stored, more);
                 }
             }
