@@ -205,23 +205,24 @@ impl Emitter<'_> {
         if partial.is_empty() {
             return Ok(value);
         }
-        partial.sort_unstable();
         if by.is_none() {
+            partial.sort_unstable();
             return Ok(self.later(value, partial, result));
         }
-        let of = self.written(value).clone();
-        let attributes = self.groups_along(&partial);
-        let code = vec![self.combiner(value, by)?];
-        Ok(self.exchanged(&ALL_REDUCE, vec![value], vec![of], (attributes, code))[0])
+        self.combined(value, partial, by)
     }
 
-    /// The sum of what devices along some axes have.
-    pub(super) fn added_up(&mut self, value: Value, axes: &[u8]) -> Result<Value> {
-        let of = self.written(value).clone();
-        let mut axes = axes.to_vec();
+    /// The sum of what devices along some axes have, or what else `by` makes of it, made now.
+    pub(super) fn combined(
+        &mut self,
+        value: Value,
+        mut axes: Vec<u8>,
+        by: Option<&Region>,
+    ) -> Result<Value> {
         axes.sort_unstable();
+        let of = self.written(value).clone();
         let attributes = self.groups_along(&axes);
-        let code = vec![self.combiner(value, None)?];
+        let code = vec![self.combiner(value, by)?];
         Ok(self.exchanged(&ALL_REDUCE, vec![value], vec![of], (attributes, code))[0])
     }
 

@@ -1,6 +1,7 @@
 //! What an operation's factors say of its arrays, in axes of the devices.
-use super::axes::{Axes, Layout, piece};
+use super::axes::{Axes, Layout};
 use super::reach::feasible;
+use crate::sharding::reaches_all;
 use tpu_ops::factors::{Factor, FactorKind, Factors};
 
 /// The axes that each factor of an array has there.
@@ -57,7 +58,8 @@ pub(super) fn joined(
 
 /// Whether pieces of `count` devices may be of different lengths: each has elements of its own.
 pub(super) fn uneven(size: i64, count: i64) -> bool {
-    size > count && piece(size, count).saturating_mul(count - 1) < size
+    let (size, count) = (usize::try_from(size), usize::try_from(count));
+    size.is_ok_and(|size| count.is_ok_and(|count| reaches_all(size, count)))
 }
 
 /// Whether so many devices may share the indices of a factor.

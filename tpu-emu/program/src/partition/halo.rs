@@ -113,7 +113,7 @@ impl Emitter<'_> {
             let around = self.extended(value, axis, [read, read])?;
             let start = self.place_at(axes, [reach.offset + read, -own]);
             let there = self.read_at(around, (axis, start), read)?;
-            let value = self.added_up(there, axes)?;
+            let value = self.combined(there, axes.clone(), None)?;
             return Ok(Some(FewOfPieces { value, along: (axis, read) }));
         }
         Ok(None)

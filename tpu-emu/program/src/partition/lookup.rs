@@ -1,11 +1,10 @@
 //! Elements that are looked up in a table of which each device has a piece: every device takes what
 //! its piece has, and nothing for the other indices.
 use super::emit::Emitter;
+use super::pieces::list;
 use tpu_base::error::Result;
 use tpu_ops::factors::LookedUp;
-use tpu_ops::{
-    AND, BROADCAST_IN_DIM, CLAMP, COMPARE, CONCATENATE, RESHAPE, SELECT, SLICE, SUBTRACT,
-};
+use tpu_ops::{AND, BROADCAST_IN_DIM, CLAMP, COMPARE, CONCATENATE, RESHAPE, SELECT, SUBTRACT};
 use tpu_stablehlo::ir::{
     Attribute, Attributes, Element, Elements, Operation, TensorType, Type, Value,
 };
@@ -24,10 +23,6 @@ pub(super) struct PieceIndices {
     pub(super) indices: Value,
     /// Which of them are in the piece.
     pub(super) inside: Option<Value>,
-}
-
-fn integers(name: &'static str, all: Vec<i64>) -> (tpu_stablehlo::ir::Name, Attribute) {
-    (name.into(), Attribute::Integers(all))
 }
 
 impl Emitter<'_> {
@@ -52,7 +47,10 @@ impl Emitter<'_> {
             let number = if count == 1 {
                 indices
             } else {
-                self.component(indices, (vector, component), &one)
+                {
+                    let place = i64::try_from(component).unwrap_or_default();
+                    self.cut_out(indices, vector, place..place + 1)?
+                }
             };
             let lookup = |piece: &&TablePiece| piece.lookup.component == component;
             let Some(piece) = pieces.iter().find(lookup) else {
@@ -81,38 +79,12 @@ impl Emitter<'_> {
         Ok(PieceIndices { indices, inside: inside.filter(|_| clamped) })
     }
 
-    /// One number of each index.
-    fn component(
-        &mut self,
-        indices: Value,
-        (vector, component): (usize, usize),
-        one: &TensorType,
-    ) -> Value {
-        let (mut starts, mut limits) = (vec![0; one.dims.len()], one.dims.clone());
-        starts[vector] = i64::try_from(component).unwrap_or_default();
-        limits[vector] = starts[vector] + 1;
-        let attributes = Attributes(vec![
-            integers("limit_indices", limits),
-            integers("start_indices", starts),
-            integers("strides", vec![1; one.dims.len()]),
-        ]);
-        self.simple(&SLICE, vec![indices], Type::Tensor(one.clone()), attributes)
-    }
-
     /// An array with other extents.
     fn shaped(&mut self, value: Value, to: &TensorType) -> Value {
         if self.written(value).tensor() == Some(to) {
             return value;
         }
         self.simple(&RESHAPE, vec![value], Type::Tensor(to.clone()), Attributes::default())
-    }
-
-    /// A scalar of the type of indices.
-    fn number_of(&mut self, of: &TensorType, number: i64) -> Value {
-        let width = of.element.bytes().unwrap_or(4);
-        let data = number.to_le_bytes().iter().copied().take(width).collect();
-        let of = TensorType::new(of.element, Vec::new());
-        self.splat(&Elements { of: of.clone(), data, splat: false }, of)
     }
 
     /// Numbers along one axis of the table as those of the device's piece, and which are in it.
@@ -124,19 +96,19 @@ impl Emitter<'_> {
         piece: &TablePiece,
     ) -> Result<(Value, Value)> {
         let like = Type::Tensor(of.clone());
-        let zero = self.number_of(of, 0);
+        let zero = self.scalar(of.element, 0);
         if clamped {
-            let last = self.number_of(of, piece.whole - 1);
+            let last = self.scalar(of.element, piece.whole - 1);
             let operands = vec![zero, number, last];
             number = self.simple(&CLAMP, operands, like.clone(), Attributes::default());
         }
         let start = self.start(&piece.axes, piece.part);
         let start = self.converted(start, of.element);
-        let attributes = Attributes(vec![integers("broadcast_dimensions", Vec::new())]);
+        let attributes = Attributes(vec![list("broadcast_dimensions", Vec::new())]);
         let start = self.simple(&BROADCAST_IN_DIM, vec![start], like.clone(), attributes);
         let local =
             self.simple(&SUBTRACT, vec![number, start], like.clone(), Attributes::default());
-        let last = self.number_of(of, piece.part - 1);
+        let last = self.scalar(of.element, piece.part - 1);
         let nearest = self.simple(&CLAMP, vec![zero, local, last], like, Attributes::default());
         let truth = Type::Tensor(TensorType::new(Element::Pred, of.dims.clone()));
         let equal = Attribute::Word("EQ".into());
@@ -155,7 +127,7 @@ impl Emitter<'_> {
         let offsets = operation.attributes.integers("offset_dims").unwrap_or_default();
         let axes = 0..i64::try_from(of.dims.len()).unwrap_or_default();
         let axes = axes.filter(|axis| !offsets.contains(axis)).collect();
-        let attributes = Attributes(vec![integers("broadcast_dimensions", axes)]);
+        let attributes = Attributes(vec![list("broadcast_dimensions", axes)]);
         let truth = Type::Tensor(TensorType::new(Element::Pred, of.dims.clone()));
         let inside = self.simple(&BROADCAST_IN_DIM, vec![inside], truth, attributes);
         let data = vec![0; of.element.bytes().unwrap_or(1)].into();

@@ -8,7 +8,8 @@ use tpu_ops::{
 };
 use tpu_stablehlo::ir::{Attribute, Attributes, Element, Elements, TensorType, Type, Value};
 
-fn list(name: &'static str, all: Vec<i64>) -> (tpu_stablehlo::ir::Name, Attribute) {
+/// A list of integers as an attribute.
+pub(super) fn list(name: &'static str, all: Vec<i64>) -> (tpu_stablehlo::ir::Name, Attribute) {
     (name.into(), Attribute::Integers(all))
 }
 
@@ -43,7 +44,7 @@ impl Emitter<'_> {
         length: i64,
     ) -> Result<Value> {
         let mut of = self.tensor(value)?;
-        let zero = self.whole_number(0);
+        let zero = self.scalar(Element::S32, 0);
         let mut operands = vec![zero; of.dims.len() + 1];
         (operands[0], operands[axis + 1]) = (value, start);
         of.dims[axis] = length;
@@ -73,7 +74,7 @@ impl Emitter<'_> {
         [before, behind]: [i64; 2],
     ) -> Result<Value> {
         let mut of = self.tensor(value)?;
-        let zero = self.zero(of.element);
+        let zero = self.scalar(of.element, 0);
         let at = |amount: i64| {
             let mut all = vec![0; of.dims.len()];
             all[axis] = amount;
@@ -88,27 +89,22 @@ impl Emitter<'_> {
         Ok(self.simple(&PAD, vec![value, zero], Type::Tensor(of), attributes))
     }
 
-    /// A 32-bit integer.
-    pub(super) fn whole_number(&mut self, number: i64) -> Value {
-        let of = TensorType::new(Element::S32, Vec::new());
-        let data = i32::try_from(number).unwrap_or(i32::MAX).to_le_bytes().into();
-        self.splat(&Elements { of: of.clone(), data, splat: false }, of)
-    }
-
-    fn zero(&mut self, element: Element) -> Value {
+    /// A scalar: a whole number of a type of integers, or zero of any.
+    pub(super) fn scalar(&mut self, element: Element, number: i64) -> Value {
         let of = TensorType::new(element, Vec::new());
-        let data = vec![0; element.bytes().unwrap_or(1)].into();
-        self.splat(&Elements { of: of.clone(), data, splat: false }, of)
+        let mut data = number.to_le_bytes().to_vec();
+        data.resize(element.bytes().unwrap_or(1), 0);
+        self.splat(&Elements { of: of.clone(), data: data.into(), splat: false }, of)
     }
 
     /// A place that is `first` on the first device along some axes and `step` more on each next one.
     pub(super) fn place_at(&mut self, axes: &[u8], [first, step]: [i64; 2]) -> Value {
         let scalar = Type::Tensor(TensorType::new(Element::S32, Vec::new()));
-        let first = self.whole_number(first);
+        let first = self.scalar(Element::S32, first);
         if axes.is_empty() || step == 0 {
             return first;
         }
-        let (number, step) = (self.number(axes), self.whole_number(step));
+        let (number, step) = (self.number(axes), self.scalar(Element::S32, step));
         let further =
             self.simple(&MULTIPLY, vec![number, step], scalar.clone(), Attributes::default());
         self.simple(&ADD, vec![further, first], scalar, Attributes::default())
@@ -128,7 +124,7 @@ impl Emitter<'_> {
     /// Which places compare so with a number.
     fn compared(&mut self, places: Value, way: &'static str, with: i64) -> Result<Value> {
         let mut of = self.tensor(places)?;
-        let number = self.whole_number(with);
+        let number = self.scalar(Element::S32, with);
         let attributes = Attributes(vec![list("broadcast_dimensions", Vec::new())]);
         let number =
             self.simple(&BROADCAST_IN_DIM, vec![number], Type::Tensor(of.clone()), attributes);
@@ -200,7 +196,7 @@ impl Emitter<'_> {
         let inside = self.along_axis(inside, (value, axis))?;
         let fill = match fill {
             Some(fill) => fill,
-            None => self.zero(of.element),
+            None => self.scalar(of.element, 0),
         };
         let attributes = Attributes(vec![list("broadcast_dimensions", Vec::new())]);
         let fill = self.simple(&BROADCAST_IN_DIM, vec![fill], Type::Tensor(of), attributes);

@@ -187,9 +187,8 @@ impl Sharding {
     /// Whether every part has elements of an array of these extents, of which the last along an axis
     /// may have fewer than the others.
     pub(crate) fn shares(&self, dims: &[usize]) -> bool {
-        let some = |(&dim, &shards): (&usize, &usize)| {
-            dim % shards == 0 || dim.div_ceil(shards).saturating_mul(shards - 1) < dim
-        };
+        let some =
+            |(&dim, &shards): (&usize, &usize)| dim % shards == 0 || reaches_all(dim, shards);
         dims.len() == self.shards.len() && dims.iter().zip(&self.shards).all(some)
     }
 
@@ -322,6 +321,12 @@ fn order_text(order: &[usize]) -> String {
         }
         _ => list(order),
     }
+}
+
+/// Whether each of so many parts of an extent has elements, where the last one may have fewer than
+/// the others.
+pub(crate) fn reaches_all(extent: usize, parts: usize) -> bool {
+    extent.div_ceil(parts).saturating_mul(parts - 1) < extent
 }
 
 #[cfg(test)]
