@@ -6,7 +6,7 @@ use super::waiting::{PendingSums, moved_once};
 use crate::operation_factors::dims;
 use std::collections::{HashMap, HashSet};
 use tpu_base::error::{Error, Result};
-use tpu_ops::{CONSTANT, CONVERT, DYNAMIC_SLICE, Entry, MULTIPLY, full_name};
+use tpu_ops::{CONSTANT, CONVERT, DYNAMIC_SLICE, Entry, full_name};
 use tpu_ops::{PARTITION_ID, RESHAPE};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{
@@ -239,10 +239,10 @@ impl<'m> Emitter<'m> {
         self.write(full_name(entry), operands, vec![of], (attributes, Vec::new()))[0]
     }
 
-    /// A constant of some 32-bit integers, or a scalar.
-    fn integers(&mut self, numbers: &[usize], scalar: bool) -> Value {
+    /// A constant of some 32-bit integers.
+    fn integers(&mut self, numbers: &[usize]) -> Value {
         let extent = i64::try_from(numbers.len()).unwrap_or(i64::MAX);
-        let of = TensorType::new(Element::S32, if scalar { Vec::new() } else { vec![extent] });
+        let of = TensorType::new(Element::S32, vec![extent]);
         let bytes = numbers
             .iter()
             .flat_map(|&number| i32::try_from(number).unwrap_or(i32::MAX).to_le_bytes());
@@ -273,14 +273,14 @@ impl<'m> Emitter<'m> {
         let scalar = Type::Tensor(TensorType::new(Element::S32, Vec::new()));
         let made = self.at_the_head(|this| {
             let of = match this.form {
-                Form::Plan => return this.integers(&[0], true),
+                Form::Plan => return this.scalar(Element::S32, 0),
                 Form::Text => &PARTITION_ID,
                 #[cfg(test)]
                 Form::Replicas => &tpu_ops::REPLICA_ID,
             };
             let id = Type::Tensor(TensorType::new(Element::U32, Vec::new()));
             let id = this.simple(of, Vec::new(), id, Attributes::default());
-            let table = this.integers(&numbers, false);
+            let table = this.integers(&numbers);
             let one = Type::Tensor(TensorType::new(Element::S32, vec![1]));
             let sizes = Attributes(vec![("slice_sizes".into(), Attribute::Integers(vec![1]))]);
             let part = this.simple(&DYNAMIC_SLICE, vec![table, id], one, sizes);
@@ -292,17 +292,7 @@ impl<'m> Emitter<'m> {
 
     /// Where the device's part of so many elements begins along some axes.
     pub(super) fn start(&mut self, axes: &[u8], size: i64) -> Value {
-        let scalar = Type::Tensor(TensorType::new(Element::S32, Vec::new()));
-        let size = usize::try_from(size).unwrap_or_default();
-        if axes.is_empty() {
-            return self.integers(&[0], true);
-        }
-        let number = self.number(axes);
-        if size == 1 {
-            return number;
-        }
-        let size = self.integers(&[size], true);
-        self.simple(&MULTIPLY, vec![number, size], scalar, Attributes::default())
+        self.place_at(axes, [0, size])
     }
 
     /// A scalar in another type.

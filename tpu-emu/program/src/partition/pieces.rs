@@ -100,14 +100,18 @@ impl Emitter<'_> {
     /// A place that is `first` on the first device along some axes and `step` more on each next one.
     pub(super) fn place_at(&mut self, axes: &[u8], [first, step]: [i64; 2]) -> Value {
         let scalar = Type::Tensor(TensorType::new(Element::S32, Vec::new()));
-        let first = self.scalar(Element::S32, first);
         if axes.is_empty() || step == 0 {
-            return first;
+            return self.scalar(Element::S32, first);
         }
-        let (number, step) = (self.number(axes), self.scalar(Element::S32, step));
-        let further =
-            self.simple(&MULTIPLY, vec![number, step], scalar.clone(), Attributes::default());
-        self.simple(&ADD, vec![further, first], scalar, Attributes::default())
+        let mut place = self.number(axes);
+        for (entry, with, nothing) in [(&MULTIPLY, step, 1), (&ADD, first, 0)] {
+            if with != nothing {
+                let with = self.scalar(Element::S32, with);
+                let operands = vec![place, with];
+                place = self.simple(entry, operands, scalar.clone(), Attributes::default());
+            }
+        }
+        place
     }
 
     /// The places of so many elements in a row, from one that each device has its own of.
