@@ -20,6 +20,7 @@ from typing import TypedDict
 
 import jax
 import numpy as np
+from image_programs import IMAGE_MODELS
 from other_programs import OTHER_MODELS, OTHER_PIECES
 
 from planned_programs import MODELS, PIECES
@@ -32,6 +33,7 @@ GROUPS = {
     "operations": PIECES,
     "other models": OTHER_MODELS,
     "other operations": OTHER_PIECES,
+    "image models": IMAGE_MODELS,
 }
 EVERYTHING = {name: program for group in GROUPS.values() for name, program in group.items()}
 BELOW = "more than 15 % below"

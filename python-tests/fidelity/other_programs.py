@@ -20,7 +20,7 @@ def _plain(function: Callable[..., Any], *arguments: Any) -> Program:
     return Program(function, arguments)
 
 
-def _trained(loss: Loss, parameters: Tree, *data: Any) -> Program:
+def trained(loss: Loss, parameters: Tree, *data: Any) -> Program:
     """A step of gradient descent whose parameters are given up for the new ones."""
 
     def step(parameters: Tree, *data: Any) -> tuple[Tree, jax.Array]:
@@ -54,7 +54,7 @@ def _feed_forward(
     function: Callable[[jax.Array], jax.Array],
     dtype: Any = F32,
     sizes: tuple[int, int, int] = (16384, 1024, 4),
-    train: Callable[..., Program] = _trained,
+    train: Callable[..., Program] = trained,
 ) -> Program:
     """Layers of `function`, with residuals; the sizes are batch, width and depth."""
     batch, width, depth = sizes
@@ -77,7 +77,7 @@ def _gated(dtype: Any) -> Program:
         return _mean_square(x)
 
     into, out = Spec((1024, 2816), dtype), Spec((2816, 1024), dtype)
-    return _trained(loss, [(into, into, out)] * 4, Spec((16384, 1024), dtype))
+    return trained(loss, [(into, into, out)] * 4, Spec((16384, 1024), dtype))
 
 
 def _turned(x: jax.Array, cosine: jax.Array, sine: jax.Array) -> jax.Array:
@@ -115,7 +115,7 @@ def _rotary(
     square, thin = Spec((width, width), dtype), Spec((width, keys * each), dtype)
     wide = (Spec((width, 4 * width), dtype), Spec((4 * width, width), dtype))
     layers = [(square, thin, thin, square, *wide)] * depth
-    return _trained(loss, layers, Spec((batch, length, width), dtype))
+    return trained(loss, layers, Spec((batch, length, width), dtype))
 
 
 def _convolved(x: jax.Array, w: jax.Array, stride: int = 1) -> jax.Array:
@@ -137,7 +137,7 @@ def _residual(dtype: Any) -> Program:
 
     one = (Spec((3, 3, 128, 128), dtype), Spec((128,), dtype), Spec((128,), dtype))
     images = Spec((64, 56, 56, 128), dtype)
-    return _trained(loss, [(*one, *one)] * 4, images, Spec((64,), dtype))
+    return trained(loss, [(*one, *one)] * 4, images, Spec((64,), dtype))
 
 
 def _u_net(dtype: Any) -> Program:
@@ -151,7 +151,7 @@ def _u_net(dtype: Any) -> Program:
 
     features = [(4, 64), (64, 128), (128, 128), (192, 64), (64, 4)]
     weights = [Spec((3, 3, a, b), dtype) for a, b in features]
-    return _trained(loss, weights, Spec((32, 128, 128, 4), dtype))
+    return trained(loss, weights, Spec((32, 128, 128, 4), dtype))
 
 
 def _recurrent(gates: int) -> Program:
@@ -183,7 +183,7 @@ def _recurrent(gates: int) -> Program:
         return _mean_square(lax.scan(step, (zeros, zeros), x)[1])
 
     weights = (Spec((width, gates * width), F32),) * 2
-    return _trained(loss, weights, Spec((steps, batch, width), F32))
+    return trained(loss, weights, Spec((steps, batch, width), F32))
 
 
 def _contrastive(weights: Tree, a: jax.Array, b: jax.Array) -> jax.Array:
@@ -273,10 +273,10 @@ OTHER_MODELS: dict[str, Callable[[], Program]] = {
     ),
     "gated 4x1024 f32": lambda: _gated(F32),
     "gated 4x1024 bf16": lambda: _gated(BF16),
-    "layer norm 6x1024 f32": lambda: _trained(
+    "layer norm 6x1024 f32": lambda: trained(
         _normal_layers, [(_spec(1024, 1024), _spec(1024), _spec(1024))] * 6, _spec(32768, 1024)
     ),
-    "waves 8x1024 f32": lambda: _trained(_waves, [_spec(1024, 1024)] * 8, _spec(65536, 1024)),
+    "waves 8x1024 f32": lambda: trained(_waves, [_spec(1024, 1024)] * 8, _spec(65536, 1024)),
     "residual 4x128 f32": lambda: _residual(F32),
     "residual 4x128 bf16": lambda: _residual(BF16),
     "u-net f32": lambda: _u_net(F32),
@@ -287,15 +287,15 @@ OTHER_MODELS: dict[str, Callable[[], Program]] = {
     "rotary 1x2048 of 2048 bf16": lambda: _rotary(BF16, (4, 2048, 2048, 1)),
     "gru 512 of 256": lambda: _recurrent(3),
     "lstm 512 of 256": lambda: _recurrent(4),
-    "contrastive 16384": lambda: _trained(
+    "contrastive 16384": lambda: trained(
         _contrastive, [_spec(512, 512)] * 2, *[_spec(16384, 512)] * 2
     ),
-    "laplacian 4x256": lambda: _trained(
+    "laplacian 4x256": lambda: trained(
         _laplacian,
         [_spec(3, 256), _spec(256, 256), _spec(256, 256), _spec(256, 1)],
         _spec(65536, 3),
     ),
-    "experts 8x1024 bf16": lambda: _trained(
+    "experts 8x1024 bf16": lambda: trained(
         _experts,
         (
             _spec(1024, 8, dtype=BF16),
@@ -304,23 +304,23 @@ OTHER_MODELS: dict[str, Callable[[], Program]] = {
         ),
         _spec(16384, 1024, dtype=BF16),
     ),
-    "bag of embeddings": lambda: _trained(
+    "bag of embeddings": lambda: trained(
         _bagged,
         [_spec(M, 128), _spec(128, 1)],
         _spec(65536, 32, dtype=S32),
         _spec(65536, 1),
     ),
-    "recommender of 8 tables": lambda: _trained(
+    "recommender of 8 tables": lambda: trained(
         _recommended,
         [[_spec(200_000, 64)] * 8, _spec(16, 64), _spec(81, 512), _spec(512, 1)],
         _spec(65536, 8, dtype=S32),
         _spec(65536, 16),
         _spec(65536, 1),
     ),
-    "dropout 1024 f32": lambda: _trained(
+    "dropout 1024 f32": lambda: trained(
         _dropped, (_spec(1024, 4096), _spec(4096, 1024)), _spec(2, dtype=U32), _spec(32768, 1024)
     ),
-    "autoencoder 3072 f32": lambda: _trained(
+    "autoencoder 3072 f32": lambda: trained(
         _autoencoder,
         (
             _spec(3072, 2048),
@@ -332,7 +332,7 @@ OTHER_MODELS: dict[str, Callable[[], Program]] = {
         _spec(32768, 256),
         _spec(32768, 3072),
     ),
-    "patches of images": lambda: _trained(_patches, _spec(768, 1024), _spec(64, 224, 224, 3)),
+    "patches of images": lambda: trained(_patches, _spec(768, 1024), _spec(64, 224, 224, 3)),
 }
 
 

@@ -1,7 +1,7 @@
 //! What one device of several needs for its part of a program: the plan of the program that it
 //! would run by itself. It is counted and told. What runs is the program over whole arrays, but where
 //! the devices have nothing to exchange and the parts give the same bits.
-use super::laid_anew::LaidAnew;
+use super::charge::LaidAnew;
 use std::collections::BTreeMap;
 use tpu_base::error::Result;
 use tpu_ops::{Cost, Numerics};

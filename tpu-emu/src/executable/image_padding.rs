@@ -3,7 +3,7 @@
 //! element lies like them.
 //!
 //! Source: what libtpu 0.0.51 says of steps of training with 8 to 192 features on a v5e.
-use super::laid_anew::{Charged, LaidAnew, MIN_BYTES};
+use super::charge::{Charged, LaidAnew, MIN_BYTES};
 use super::stored_array::Array;
 use crate::hbm::layout::{Layout, TileRules};
 use std::collections::HashMap;
@@ -13,36 +13,69 @@ use tpu_placement::fullest;
 use tpu_program::plan::{ArenaSlot, Plan};
 use tpu_stablehlo::ir::Operation;
 
-/// The axes of images and features of arrays with these extents.
-pub(super) type Images = HashMap<Vec<u64>, [usize; 2]>;
+/// The extents of images of convolutions.
+#[derive(Debug, Default)]
+pub(super) struct Images {
+    /// The axes of images and features.
+    convolved: HashMap<Vec<u64>, [usize; 2]>,
+    /// The order of the axes where features are taken apart into groups, the fastest first.
+    grouped: HashMap<Vec<u64>, Vec<usize>>,
+}
+
+impl Images {
+    pub(super) fn is_empty(&self) -> bool {
+        self.convolved.is_empty()
+    }
+
+    /// Whether arrays with these extents are images.
+    pub(super) fn contains(&self, dims: &[u64]) -> bool {
+        self.convolved.contains_key(dims)
+    }
+
+    /// Notes the axes of images and features of a side of a convolution.
+    pub(super) fn note(&mut self, dims: &[u64], axes: [usize; 2]) {
+        self.convolved.entry(dims.to_vec()).or_insert(axes);
+    }
+
+    /// Notes how images with their features in groups lie.
+    pub(super) fn note_groups(&mut self, dims: &[u64], layout: &Layout) {
+        if layout.minor_to_major.len() == dims.len() {
+            self.grouped.entry(dims.to_vec()).or_insert_with(|| layout.minor_to_major.clone());
+        }
+    }
+
+    /// How an image lies whose features do not fill lanes.
+    pub(super) fn stored(&self, rules: TileRules, array: &Array) -> Option<(Bytes, Layout)> {
+        match self.convolved.get(&array.dims) {
+            Some(&axes) => array.as_images(rules, axes),
+            None => array.in_order(rules, self.grouped.get(&array.dims)?),
+        }
+    }
+}
 
 /// A temporary with what a chip takes for it.
-struct Padded<'a> {
-    slot: &'a ArenaSlot,
-    bytes: u64,
+pub(super) struct Temporary<'a> {
+    pub(super) slot: &'a ArenaSlot,
+    pub(super) bytes: u64,
     /// The array and its layout, of an image.
     image: Option<(Array, Layout)>,
 }
 
-impl Padded<'_> {
+impl Temporary<'_> {
     fn dense(&self) -> u64 {
         to_u64(self.slot.bytes)
     }
 
-    fn lives(&self, position: u64) -> bool {
+    /// Whether it is there at a position.
+    pub(super) fn lives(&self, position: u64) -> bool {
         (to_u64(self.slot.first)..=to_u64(self.slot.last)).contains(&position)
     }
 }
 
-/// What the temporaries of a plan take beyond their elements where it takes most; `None` where that
-/// is little.
-pub(super) fn of(images: &Images, rules: TileRules, plan: &Plan) -> Option<LaidAnew> {
-    if images.is_empty() {
-        return None;
-    }
-    let all: Vec<Padded<'_>> = plan.slots.iter().map(|slot| padded(images, rules, slot)).collect();
-    let dense = most(&all, |of| of.dense())?.1;
-    let (position, most) = most(&all, |of| of.bytes)?;
+/// What temporaries take beyond their elements where they take most; `None` where that is little.
+pub(super) fn of(all: &[Temporary<'_>]) -> Option<LaidAnew> {
+    let dense = most(all, |of| of.dense())?.1;
+    let (position, most) = most(all, |of| of.bytes)?;
     let bytes = most.saturating_sub(dense);
     let living = all.iter().filter(|of| of.lives(position));
     let largest = living.max_by_key(|of| of.bytes.saturating_sub(of.dense()))?;
@@ -59,29 +92,37 @@ pub(super) fn of(images: &Images, rules: TileRules, plan: &Plan) -> Option<LaidA
     })
 }
 
+/// The temporaries of a plan as a chip lays them.
+pub(super) fn temporaries<'p>(
+    images: &Images,
+    rules: TileRules,
+    plan: &'p Plan,
+) -> Vec<Temporary<'p>> {
+    plan.slots.iter().map(|slot| padded(images, rules, slot)).collect()
+}
+
 /// Where temporaries take most together, and how much.
-fn most(all: &[Padded<'_>], bytes: impl Fn(&Padded<'_>) -> u64) -> Option<(u64, u64)> {
-    let lives = |of: &Padded<'_>| (to_u64(of.slot.first), to_u64(of.slot.last), bytes(of));
+fn most(all: &[Temporary<'_>], bytes: impl Fn(&Temporary<'_>) -> u64) -> Option<(u64, u64)> {
+    let lives = |of: &Temporary<'_>| (to_u64(of.slot.first), to_u64(of.slot.last), bytes(of));
     let position = fullest(all.iter().map(lives))?;
     let living = all.iter().filter(|of| of.lives(position));
     Some((position, living.fold(0, |sum: u64, of| sum.saturating_add(bytes(of)))))
 }
 
 /// A temporary as a chip lays it.
-fn padded<'a>(images: &Images, rules: TileRules, slot: &'a ArenaSlot) -> Padded<'a> {
+fn padded<'a>(images: &Images, rules: TileRules, slot: &'a ArenaSlot) -> Temporary<'a> {
     let dense = to_u64(slot.bytes);
     let stored = slot.shape.as_ref().and_then(|shape| {
         let dims: Vec<u64> = shape.dims.iter().map(|&dim| to_u64(dim)).collect();
-        let axes = *images.get(&dims)?;
         let array = Array { dtype: shape.dtype, dims };
-        let (bytes, layout) = array.as_images(rules, axes)?;
+        let (bytes, layout) = images.stored(rules, &array)?;
         Some((bytes, array, layout))
     });
     match stored {
         Some((bytes, array, layout)) => {
-            Padded { slot, bytes: bytes.0.max(dense), image: Some((array, layout)) }
+            Temporary { slot, bytes: bytes.0.max(dense), image: Some((array, layout)) }
         }
-        None => Padded { slot, bytes: dense, image: None },
+        None => Temporary { slot, bytes: dense, image: None },
     }
 }
 
@@ -108,8 +149,9 @@ mod tests {
         };
         let mut plan = Plan::default();
         plan.slots.extend(lives.iter().map(slot));
-        let images = Images::from([(dims.to_vec(), [0, 3])]);
-        let found = of(&images, TileRules::V4, &plan)?;
+        let mut images = Images::default();
+        images.note(&dims, [0, 3]);
+        let found = of(&temporaries(&images, TileRules::V4, &plan))?;
         assert!(matches!(found.place, Charged::Beside(_)));
         Some(found.bytes.0)
     }

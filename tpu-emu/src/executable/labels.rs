@@ -1,6 +1,6 @@
 //! What the blocks of a run are for, in words: made once, when the program is compiled.
 use super::BlockLabels;
-use super::laid_anew::{Charged, LaidAnew};
+use super::charge::{Charged, LaidAnew};
 use super::oom::with_others;
 use crate::origin::Labels;
 use std::collections::HashMap;

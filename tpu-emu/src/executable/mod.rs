@@ -1,4 +1,5 @@
 //! A compiled program: what can be asked about it, and what it runs.
+mod charge;
 pub(crate) mod compile;
 mod device_plan;
 mod free_layouts;
@@ -206,7 +207,7 @@ pub struct Executable {
     /// What each of several devices does, where that is known.
     pub(crate) own: Option<DevicePlan>,
     /// What a chip lays anew, where that is more than all of the plan's temporaries.
-    pub(crate) laid_anew: Option<laid_anew::LaidAnew>,
+    pub(crate) laid_anew: Option<charge::LaidAnew>,
     /// What its blocks are for.
     pub(crate) labels: BlockLabels,
     /// The arena of a run, as a block of bytes; `None` for a program without temporaries. Of a

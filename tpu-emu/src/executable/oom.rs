@@ -1,5 +1,5 @@
 //! A program that can never fit, in the compiler's words.
-use super::laid_anew::{Charged, LaidAnew};
+use super::charge::{Charged, LaidAnew};
 use super::{MemoryAnalysis, OtherPlan};
 use crate::trace::PlannedValue;
 use std::cmp::Reverse;

@@ -1,6 +1,6 @@
 //! A program's temporaries as a trace tells them: what lies where, and when.
 use super::Executable;
-use super::laid_anew::{Charged, LaidAnew};
+use super::charge::{Charged, LaidAnew};
 use crate::trace::{OtherPlanned, PlannedValue, ProgramPlan};
 use std::sync::Arc;
 use tpu_base::units::{Bytes, to_u64};

@@ -93,12 +93,16 @@ impl Array {
     }
 
     /// What rows need of which slices are taken: nothing where they lie in rows already, or where
-    /// the memory of the core has room for them, and no padding where it has room without.
-    pub(super) fn as_table(&self, rules: TileRules) -> u64 {
+    /// the memory of the core has room for them, and no padding where that has room without: in a
+    /// matrix, if padded rows are `times` that memory, and more than twice the matrix.
+    pub(super) fn as_table(&self, rules: TileRules, times: u64) -> u64 {
         let rows = self.in_padded_rows(rules).map_or(0, |(bytes, _)| bytes.0);
-        match self.dense() {
-            _ if rows <= CORE_BYTES => 0,
-            dense if dense <= CORE_BYTES => dense,
+        let dense = self.dense();
+        let is_matrix = self.dims.len() == 2;
+        let much = !is_matrix || (rows >= times * CORE_BYTES && rows > 2 * dense);
+        match dense {
+            _ if rows < CORE_BYTES || (!is_matrix && rows == CORE_BYTES) => 0,
+            dense if dense <= CORE_BYTES && much => dense,
             _ => rows,
         }
     }

@@ -1,5 +1,5 @@
 //! What a plan tells that a chip stores, as what is charged for it.
-use super::laid_anew::{Charged, LaidAnew};
+use super::charge::{Charged, LaidAnew};
 use std::sync::Arc;
 use tpu_base::units::{Bytes, to_u64};
 use tpu_placement::fullest;

@@ -91,14 +91,15 @@ pub(super) struct WrittenOut<'m> {
     /// Where the function was called that is gone through, as far as a line is known.
     called_at: Option<LocationId>,
     makers: OnceCell<Vec<u32>>,
+    readers: OnceCell<Vec<u32>>,
     ends: OnceCell<Vec<u32>>,
 }
 
 impl<'m> WrittenOut<'m> {
     pub(super) fn of(module: &'m Module, entry: &'m Function) -> Self {
-        let (makers, ends) = (OnceCell::new(), OnceCell::new());
+        let [makers, readers, ends] = [const { OnceCell::new() }; 3];
         let (operations, calls, same) = (Vec::new(), Vec::new(), Vec::new());
-        let mut body = Self { operations, calls, same, called_at: None, makers, ends };
+        let mut body = Self { operations, calls, same, called_at: None, makers, readers, ends };
         let base = body.enter(entry);
         body.region(module, &entry.body, (entry, base), 0);
         body
@@ -243,10 +244,7 @@ impl<'m> WrittenOut<'m> {
     /// does: there it reads what they read.
     pub(super) fn end(&self, value: CallValue) -> Option<usize> {
         let ends = self.ends.get_or_init(|| {
-            let mut readers = vec![0_u32; self.same.len()];
-            for operand in self.operations.iter().flat_map(|of| self.operands(of)) {
-                readers[operand.index()] += 1;
-            }
+            let readers = self.readers();
             let mut ends = vec![NONE; self.same.len()];
             let all = (0_u32..).zip(&self.operations).collect::<Vec<_>>();
             for (at, of) in all.into_iter().rev() {
@@ -261,6 +259,65 @@ impl<'m> WrittenOut<'m> {
             ends
         });
         ends.get(value.index()).filter(|&&end| end != NONE).map(|&end| end as usize)
+    }
+
+    /// How many operands of operations each value is.
+    fn readers(&self) -> &[u32] {
+        self.readers.get_or_init(|| {
+            let mut readers = vec![0_u32; self.same.len()];
+            for operand in self.operations.iter().flat_map(|of| self.operands(of)) {
+                readers[operand.index()] += 1;
+            }
+            readers
+        })
+    }
+
+    /// Whether a value is read once.
+    pub(super) fn is_read_once(&self, value: CallValue) -> bool {
+        self.readers().get(value.index()) == Some(&1)
+    }
+
+    /// Whether an operation on elements reads a value.
+    pub(super) fn is_read_by_elements(&self, value: CallValue) -> bool {
+        let mut readers = self.operations.iter().filter(|of| of.is_by_element());
+        readers.any(|of| self.operands(of).any(|of| of == value))
+    }
+
+    /// Whether convolutions are all that reads a value, at once or by operations on elements.
+    pub(super) fn is_convolved(&self, value: CallValue, depth: usize) -> bool {
+        let mut readers =
+            self.operations.iter().filter(|of| self.operands(of).any(|of| of == value));
+        readers.all(|of| match of.operator {
+            Operator::Row(row) if row.relayout == Relayout::Convolved => true,
+            _ if depth > 0 && of.is_by_element() => {
+                self.result(of).is_some_and(|result| self.is_convolved(result, depth - 1))
+            }
+            _ => false,
+        })
+    }
+
+    /// The operations on elements that make arrays of a value in its extents, and the position at
+    /// which the last one of all these is read: one of them is stored, and the others are made of it
+    /// as they are read.
+    pub(super) fn made_of(&self, value: CallValue) -> (Vec<usize>, Option<usize>) {
+        let (mut makers, mut end) = (Vec::new(), None);
+        let (Some(array), Some(maker)) = (self.array(value), self.maker(value)) else {
+            return (makers, end);
+        };
+        let mut made = vec![false; self.same.len()];
+        made[value.index()] = true;
+        for of in &self.operations[maker.at..] {
+            if self.operands(of).any(|of| made[of.index()]) {
+                end = Some(of.at);
+                let same =
+                    of.is_by_element() && of.result().is_some_and(|of| of.dims == array.dims);
+                if let Some(result) = self.result(of).filter(|_| same) {
+                    made[result.index()] = true;
+                    makers.push(of.at);
+                }
+            }
+        }
+        (makers, end)
     }
 
     /// Whether a value becomes a result of the program by operations on elements alone, or joins.

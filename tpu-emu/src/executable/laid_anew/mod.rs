@@ -9,15 +9,16 @@
 //! | operation | what is stored |
 //! |---|---|
 //! | reshape that takes the fastest axis apart | both sides in rows of whole tiles, but not a parameter that lies so, or one side with a kept axis as the fastest, what is less; both so, where that takes the next axis apart in less than tiles; what is compared instead of comparisons |
-//! | gather | the rows, each padded to 128 elements, but where they are a result that needs no padding; the table likewise, but unpadded where the core has room for it so, and not at all where it has room for it padded; a padded one until it is read |
+//! | gather | the rows, each padded to 128 elements, but where they are a result that needs no padding; the table likewise, but unpadded where the core has room for it so and padding is much of it, and not at all where it has room for it padded; a padded one until it is read, of several that are updated the largest |
 //! | scatter of rows | what is added and the array, likewise; an array for which the core has room, padded, until it is read |
 //! | running sum and other windows that keep the extents and cover an axis | the operand once more, and twice below half of the core's memory, past all of it, and along the fastest axis of what fills it |
 //! | other windows | the operand in rows, if these are padded and it is not |
-//! | gradient of a pool | operand and result with features as the fastest axis and images next to it, or the other way, what is less, but where the operand lies so; what is given back likewise, if the core has no room for it |
+//! | gradient of a pool | the operand until then, if an operation on elements makes it of what is read later too; otherwise operand and result with features as the fastest axis and images next to it, or the other way, what is less, but where the operand lies so; what is given back likewise, if the core has no room for it |
 //! | reversal | the operand, but where a parameter becomes a result at once |
 //! | sort | the first operand once more, and along the fastest axis of several rows twice; as 32 bits if it has 8, and three times if it has 16; sorted arrays that nobody reads, if the core has no room for them, and others until they are read |
 //! | reduction | the result, until it is read |
 //! | first elements of rows | the operand once more, and twice if it is one row |
+//! | features of an image taken apart | them, until what is made of them was read |
 //! | convolution of few features | input and result with images or features as the fastest axis, what is less; one of them only, if the other has less than 8 features or more than 32, and the input in 16 bits for which the core has no room |
 //! | convolutions whose features do not fill lanes | the padding of all that is shaped like their images, beside it |
 //! | every second (or n-th) element along an axis of tiles | these, but where they are a result at once; the operand too, if an operation on elements makes it |
@@ -35,7 +36,9 @@
 //! | result whose fastest axis is another than that of what it is made of | the result in the order in which it is made |
 //!
 //! Source: what libtpu 0.0.51 says of some three hundred small programs on a v5e.
+mod beside;
 mod body;
+mod images;
 mod inside;
 mod pieces;
 mod pools;
@@ -43,66 +46,16 @@ mod search;
 mod spread;
 mod stored;
 
+use super::charge::{LaidAnew, MIN_BYTES};
 use super::free_layouts::{DimensionOrder, orders_and_turned};
-use super::image_padding::{self, Images};
 use super::stored_array::Array;
 use super::{Parameter, ResultInfo, stored_by_chip};
 use crate::hbm::layout::TileRules;
 use crate::hbm::spec::ArraySpec;
 use body::WrittenOut;
 use search::RelayoutSearch;
-use std::sync::Arc;
-use tpu_base::tensor::DType;
-use tpu_base::units::{Bytes, to_usize};
 use tpu_program::plan::Plan;
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::LocationId;
-
-/// What is less is in the memory of the core, and in the noise.
-pub(super) const MIN_BYTES: u64 = 1 << 20;
-
-/// How what a chip lays anew stands to the temporaries of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Charged {
-    /// It is there when they are not.
-    Alone,
-    /// It is the padding of some of them, or what is not stored here, where they take most, at this
-    /// position.
-    Beside(u64),
-}
-
-/// A value that a chip lays anew, or the padding of several, or what only a chip stores.
-#[derive(Debug, Clone)]
-pub(crate) struct LaidAnew {
-    /// What it takes, padded, with the others that are there at the same time; what is taken beside
-    /// other temporaries, as by an array like this.
-    pub(crate) bytes: Bytes,
-    /// How many others are there at the same time.
-    pub(crate) others: usize,
-    /// How it stands to other temporaries.
-    pub(crate) place: Charged,
-    /// The type of an element.
-    pub(crate) dtype: DType,
-    /// The extents.
-    pub(crate) dims: Vec<u64>,
-    /// The layout that it has.
-    pub(crate) layout: Arc<str>,
-    /// The operation that asks for it.
-    pub(crate) name: Arc<str>,
-    /// Where that was written.
-    pub(crate) location: LocationId,
-}
-
-impl LaidAnew {
-    /// What is charged of a device for it and for so many bytes of temporaries.
-    pub(super) fn charge(&self, temporaries: usize) -> usize {
-        let own = to_usize(self.bytes.0);
-        match self.place {
-            Charged::Alone => own.max(temporaries),
-            Charged::Beside(_) => own.saturating_add(temporaries),
-        }
-    }
-}
 
 /// What a device lays anew at most at one time, or what it takes beside a plan, if that is more.
 pub(super) fn of(
@@ -114,23 +67,26 @@ pub(super) fn of(
     let order = |spec: &ArraySpec| Some(spec.layout.minor_to_major.clone());
     let parameters = parameters.iter().map(|parameter| order(&parameter.spec)).collect();
     let results: Vec<_> = results.iter().map(|result| order(&result.spec)).collect();
-    let (alone, images) = largest(module, rules, parameters, &results);
-    let padding = image_padding::of(&images, rules, plan);
-    let beside = padding.into_iter().chain(stored_by_chip::of(plan));
-    alone.into_iter().chain(beside).max_by_key(|of| of.charge(plan.arena))
+    let found = largest((module, plan), rules, parameters, &results);
+    found
+        .into_iter()
+        .flatten()
+        .chain(stored_by_chip::of(plan))
+        .max_by_key(|of| of.charge(plan.arena))
 }
 
-/// What is laid anew at most where parameters and results lie in these orders.
+/// What is laid anew at most where parameters and results lie in these orders: alone, the padding of
+/// a plan's temporaries, and beside these.
 fn largest(
-    module: &Module,
+    (module, plan): (&Module, &Plan),
     rules: TileRules,
     parameters: Vec<DimensionOrder>,
     results: &[DimensionOrder],
-) -> (Option<LaidAnew>, Images) {
+) -> [Option<LaidAnew>; 3] {
     let mut found = RelayoutSearch::new(rules);
-    let Some(entry) = module.entry() else { return (None, found.images) };
+    let Some(entry) = module.entry() else { return [None, None, None] };
     let body = WrittenOut::of(module, entry);
-    found.program(&body);
+    let [padding, beside] = found.program(&body, plan);
     let (made, turned) = orders_and_turned(module, entry, parameters);
     for (function, operation, value, order) in turned {
         if let Some(array) = Array::of(function, value) {
@@ -138,7 +94,7 @@ fn largest(
         }
     }
     found.results(entry, made, results);
-    (found.largest.filter(|of| of.bytes.0 >= MIN_BYTES), found.images)
+    [found.largest.filter(|of| of.bytes.0 >= MIN_BYTES), padding, beside]
 }
 
 #[cfg(test)]
@@ -163,7 +119,13 @@ mod tests {
         let parameters = block.arguments.iter().map(|&value| rows(value)).collect();
         let results: Vec<_> =
             block.operations.last().unwrap().operands.iter().map(|&value| rows(value)).collect();
-        let (found, _) = largest(&module, TileRules::V4, parameters, &results);
+        alone(&module, parameters, &results)
+    }
+
+    /// What a program lays anew, in bytes, beside no temporaries.
+    fn alone(module: &Module, parameters: Vec<DimensionOrder>, results: &[DimensionOrder]) -> u64 {
+        let of = (module, &Plan::default());
+        let [found, ..] = largest(of, TileRules::V4, parameters, results);
         found.map_or(0, |found| found.bytes.0)
     }
 
@@ -261,8 +223,8 @@ mod tests {
              stablehlo.return %l : tensor<i1>\n}) : (tensor<4096x32000xf32>) -> \
              tensor<4096x32000xf32>\nreturn %s : tensor<4096x32000xf32>\n}";
         let rows = vec![Some(vec![1, 0])];
-        let found = largest(&parse(composite).unwrap(), TileRules::V4, rows.clone(), &rows);
-        assert_eq!(found.0.unwrap().bytes.0, 4096 * 32_000 * 4);
+        let found = alone(&parse(composite).unwrap(), rows.clone(), &rows);
+        assert_eq!(found, 4096 * 32_000 * 4);
         assert_eq!(top("4096x32000", "4096x16"), 4096 * 32_000 * 4);
         assert_eq!(top("16777216", "16"), 2 * 16_777_216 * 4);
     }
@@ -376,8 +338,7 @@ mod tests {
              %r = stablehlo.add %s, %t : {square}\nreturn %r : {square}\n}}"
         );
         let rows = vec![Some(vec![1, 0])];
-        let module = parse(&text).unwrap();
-        largest(&module, TileRules::V4, rows.clone(), &rows).0.map_or(0, |of| of.bytes.0)
+        alone(&parse(&text).unwrap(), rows.clone(), &rows)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Arrays that are cut, joined, stacked and padded.
-use super::MIN_BYTES;
 use super::body::{CallOperation, CallValue, WrittenOut};
 use super::search::RelayoutSearch;
+use crate::executable::charge::MIN_BYTES;
 use crate::executable::stored_array::{Array, LANES, SUBLANES};
 use crate::hbm::layout::default_layout;
 use std::collections::HashMap;

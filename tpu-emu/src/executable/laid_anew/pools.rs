@@ -1,7 +1,7 @@
 //! What the gradient of a pool lays anew.
-use super::body::CallOperation;
+use super::body::{CallOperation, CallValue, WrittenOut};
 use super::inside::Inside;
-use crate::executable::stored_array::CORE_BYTES;
+use crate::executable::stored_array::{Array, CORE_BYTES};
 use crate::hbm::layout::{Layout, TileRules};
 use tpu_base::units::Bytes;
 
@@ -9,6 +9,8 @@ use tpu_base::units::Bytes;
 /// these the other way where that is less, and as many bytes again for the result; more for what is
 /// given back, where the core has no room for it. `None` where the operand lies so, or where it has
 /// other axes beside those of the windows.
+///
+/// What a loop made lies so at once, and its copy is not counted ([`operand_kept`]).
 pub(super) fn selected(rules: TileRules, of: &CallOperation<'_>) -> Option<Inside> {
     let (from, source) = (of.operand(0)?, of.operand(1)?);
     let windows = of.operation.attributes.integers("window_dimensions")?;
@@ -32,6 +34,24 @@ pub(super) fn selected(rules: TileRules, of: &CallOperation<'_>) -> Option<Insid
     let given = source.in_order(rules, &order).map_or(0, |(bytes, _)| bytes.0);
     let given = if given >= CORE_BYTES { given } else { 0 };
     Some((from, stored, own.saturating_add(given)))
+}
+
+/// The operand of a gradient of a pool, where operations on elements make it of what another one
+/// makes and others read too: a chip stores both until they are read, and a run here makes the
+/// operand as it is read. With who makes it.
+pub(super) fn operand_kept<'m>(
+    body: &WrittenOut<'m>,
+    of: &CallOperation<'m>,
+) -> Option<(CallOperation<'m>, Array, CallValue)> {
+    let value = body.operands(of).next()?;
+    let maker = body.maker(value).filter(CallOperation::is_by_element)?;
+    let array = body.array(value)?;
+    let whole = |&of: &CallValue| body.array(of).is_some_and(|of| of.dims == array.dims);
+    let is_read_after = |source: CallValue| body.end(source) >= Some(of.at);
+    let mut sources = body.operands(&maker).filter(whole);
+    sources
+        .any(|source| !body.is_given(source) && is_read_after(source))
+        .then_some((maker, array, value))
 }
 
 #[cfg(test)]

@@ -1,24 +1,27 @@
 //! Goes through a program for what each operation makes a chip lay anew.
+use super::beside;
 use super::body::{CallOperation, CallValue, WrittenOut};
 use super::inside;
 use super::pieces::Pieces;
 use super::pools;
 use super::spread::Scans;
 use super::stored::{Stored, most};
-use super::{LaidAnew, MIN_BYTES};
+use crate::executable::charge::{LaidAnew, MIN_BYTES};
 use crate::executable::free_layouts::DimensionOrder;
 use crate::executable::image_padding::{self, Images};
 use crate::executable::stored_array::{Array, CORE_BYTES, SUBLANES, reshaped};
 use crate::hbm::layout::{Layout, TileRules};
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 use tpu_base::tensor::DType;
 use tpu_base::units::Bytes;
 use tpu_ops::{LayoutRule, Operator, Relayout, Structural, TOP_K, top_k};
+use tpu_program::plan::Plan;
 use tpu_stablehlo::ir::{Function, Operation};
 
-/// Features of input and result of a convolution that stores both.
-const FEW_FEATURES: RangeInclusive<u64> = 8..=32;
+/// How often padded rows of a table fill the core's memory if the table lies there without padding:
+/// one of which rows are only looked up, and one to which rows are added.
+const LOOKED_UP: u64 = 2;
+const ADDED_TO: u64 = 8;
 
 /// What was found so far.
 #[derive(Debug)]
@@ -36,6 +39,8 @@ pub(super) struct RelayoutSearch<'m> {
     pub(super) scans: Scans<'m>,
     /// Tables of which rows are taken, in rows.
     pub(super) tables: BTreeSet<CallValue>,
+    /// Those of them that are updated.
+    updated: BTreeSet<CallValue>,
 }
 
 impl<'m> RelayoutSearch<'m> {
@@ -43,16 +48,18 @@ impl<'m> RelayoutSearch<'m> {
         Self {
             rules,
             largest: None,
-            images: Images::new(),
+            images: Images::default(),
             stored: Vec::new(),
             pieces: Pieces::new(),
             scans: Scans::default(),
             tables: BTreeSet::new(),
+            updated: BTreeSet::new(),
         }
     }
 
-    /// Goes through a program.
-    pub(super) fn program(&mut self, body: &WrittenOut<'m>) {
+    /// Goes through a program; gives the padding of images among the temporaries of a plan, and what
+    /// is laid anew beside these.
+    pub(super) fn program(&mut self, body: &WrittenOut<'m>, plan: &Plan) -> [Option<LaidAnew>; 2] {
         for of in &body.operations {
             self.operation(body, *of);
         }
@@ -62,8 +69,15 @@ impl<'m> RelayoutSearch<'m> {
         {
             self.kept(of, (&array, source), Some(stored), 0);
         }
-        let stored = std::mem::take(&mut self.stored);
+        let mut stored = std::mem::take(&mut self.stored);
+        one_at_a_time(&mut stored, &self.updated);
         self.take(most(body, &stored));
+        if self.images.is_empty() {
+            return [None, None];
+        }
+        let temporaries = image_padding::temporaries(&self.images, self.rules, plan);
+        let padding = image_padding::of(&temporaries);
+        [padding, beside::most(body, &stored, (temporaries, plan))]
     }
 
     fn operation(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
@@ -86,7 +100,16 @@ impl<'m> RelayoutSearch<'m> {
                         (from.dtype, to.dtype, is_given) = (wide, wide, true);
                     }
                     let stored = reshaped(rules, (&from, is_given), &to);
-                    self.passing(of, &to, stored, 0);
+                    match body.result(&of) {
+                        // Groups of features of an image, as they are normalized.
+                        Some(result) if self.images.contains(&from.dims) => {
+                            if let Some((_, layout)) = &stored {
+                                self.images.note_groups(&to.dims, layout);
+                            }
+                            self.kept(of, (&to, result), stored, 0);
+                        }
+                        _ => self.passing(of, &to, stored, 0),
+                    }
                 }
             }
             Relayout::Gathered => {
@@ -95,13 +118,18 @@ impl<'m> RelayoutSearch<'m> {
                     let at_once = body.is_returned(result);
                     let stored =
                         if at_once { rows.in_padded_rows(rules) } else { rows.in_rows(rules) };
-                    let (bytes, lies_so) = (table.as_table(rules), table.in_padded_rows(rules));
-                    match (body.operands(&of).next(), lies_so) {
+                    let (value, lies_so) = (body.operands(&of).next(), table.in_padded_rows(rules));
+                    let is_updated =
+                        value.is_some_and(|of| body.is_given(of) && body.is_read_by_elements(of));
+                    let times = if is_updated { ADDED_TO } else { LOOKED_UP };
+                    let bytes = table.as_table(rules, times);
+                    match (value, lies_so) {
                         // What reads the table later reads it so.
                         (Some(value), Some(lies_so)) if bytes == lies_so.0.0 => {
                             self.kept(of, (&rows, result), stored, 0);
                             if self.tables.insert(value) {
                                 self.kept(of, (&table, value), Some(lies_so), 0);
+                                self.updated.extend(Some(value).filter(|_| is_updated));
                             }
                         }
                         _ => self.kept(of, (&rows, result), stored, bytes),
@@ -112,7 +140,7 @@ impl<'m> RelayoutSearch<'m> {
                 let (into, added) = (of.operand(0), of.operand(of.operation.operands.len() - 1));
                 if let (Some(into), Some(added)) = (into, added) {
                     let stored = added.in_padded_rows(rules);
-                    let table = into.as_table(rules);
+                    let table = into.as_table(rules, ADDED_TO);
                     self.passing(of, &added, stored, table);
                     let rows = into.in_padded_rows(rules).filter(|_| table == 0);
                     if let Some(result) = body.result(&of).filter(|&of| !body.is_returned(of)) {
@@ -123,6 +151,10 @@ impl<'m> RelayoutSearch<'m> {
             Relayout::Windows => {
                 let (Some(from), Some(to)) = (of.operand(0), of.result()) else { return };
                 if from.dims != to.dims {
+                    // An image lies as its convolution has it.
+                    if self.images.contains(&from.dims) {
+                        return;
+                    }
                     return self.passing(of, &from, from.in_padded_rows(rules), 0);
                 }
                 let windows = of.operation.attributes.integers("window_dimensions");
@@ -191,7 +223,11 @@ impl<'m> RelayoutSearch<'m> {
                 }
             }
             Relayout::Selected => {
-                if let Some((array, stored, more)) = pools::selected(rules, &of) {
+                if let Some((maker, array, value)) = pools::operand_kept(body, &of) {
+                    let image = self.images.stored(rules, &array);
+                    let stored = image.or_else(|| array.by_default(rules));
+                    self.kept(maker, (&array, value), stored, 0);
+                } else if let Some((array, stored, more)) = pools::selected(rules, &of) {
                     self.passing(of, &array, stored, more);
                 }
             }
@@ -231,44 +267,6 @@ impl<'m> RelayoutSearch<'m> {
         }
         if let Some(again) = copies.checked_sub(1) {
             self.passing(of, &first, stored, bytes.saturating_mul(again).saturating_add(unread));
-        }
-    }
-
-    /// Images whose features do not fill the lanes of a tile.
-    fn convolved(&mut self, of: CallOperation<'m>, from: Option<Array>, to: Option<Array>) {
-        let axis = |name: &str| image_padding::axis(of.operation, name);
-        let rules = self.rules;
-        let images = &mut self.images;
-        let mut side = |array: Option<Array>, image: &str, feature: &str| {
-            let (array, axes) = (array?, [axis(image)?, axis(feature)?]);
-            images.entry(array.dims.clone()).or_insert(axes);
-            let stored = array.as_images(rules, axes)?;
-            let features = array.dims[axes[1]];
-            Some((array, stored, features))
-        };
-        let from = side(from, "input_batch_dimension", "input_feature_dimension");
-        let to = side(to, "output_batch_dimension", "output_feature_dimension");
-        match (from, to) {
-            (Some((from, stored, a)), Some((_, other, b)))
-                if [a, b].iter().all(|features| FEW_FEATURES.contains(features)) =>
-            {
-                self.passing(of, &from, Some(stored), other.0.0);
-            }
-            (Some((from, stored, _)), Some((to, other, _))) if stored.0 <= other.0 => {
-                // The input is read in 16 bits, from the core's memory where that has room for it.
-                let dtype = if from.dtype == DType::F32 { DType::Bf16 } else { from.dtype };
-                let names = ["input_batch_dimension", "input_feature_dimension"];
-                let axes = names.map(|name| axis(name).unwrap_or_default());
-                let narrow = Array { dtype, ..from }.as_images(rules, axes);
-                let narrow = narrow.map_or(0, |(bytes, _)| bytes.0);
-                let narrow = if narrow >= CORE_BYTES { narrow } else { 0 };
-                self.passing(of, &to, Some(other), narrow);
-            }
-            (from, to) => {
-                if let Some((array, stored, _)) = from.or(to) {
-                    self.passing(of, &array, Some(stored), 0);
-                }
-            }
         }
     }
 
@@ -338,7 +336,7 @@ impl<'m> RelayoutSearch<'m> {
         let Some((Bytes(own), layout)) = stored else { return };
         if own.saturating_add(passing) >= MIN_BYTES {
             let (operation, location, array) = (of.operation, of.location, array.clone());
-            let at = of.at;
+            let (at, image) = (of.at, self.lies_beside(&of, &array));
             self.stored.push(Stored {
                 operation,
                 location,
@@ -348,6 +346,7 @@ impl<'m> RelayoutSearch<'m> {
                 own,
                 passing,
                 value,
+                image,
             });
         }
     }
@@ -362,7 +361,8 @@ impl<'m> RelayoutSearch<'m> {
         let Some((Bytes(own), layout)) = stored else { return };
         let (array, value, passing, at) = (array.clone(), None, 0, 0);
         let location = operation.location;
-        let one = Stored { operation, location, at, array, layout, own, passing, value };
+        let image = false;
+        let one = Stored { operation, location, at, array, layout, own, passing, value, image };
         self.take(Some(one.charged(own, 0)));
     }
 
@@ -371,6 +371,19 @@ impl<'m> RelayoutSearch<'m> {
         if self.largest.as_ref().is_none_or(|known| known.bytes < found.bytes) {
             self.largest = Some(found);
         }
+    }
+}
+
+/// Of several tables that are updated, one is in padded rows at a time: the largest one from where
+/// rows of it are looked up, the others while that happens.
+fn one_at_a_time(stored: &mut [Stored<'_>], updated: &BTreeSet<CallValue>) {
+    let mut tables: Vec<&mut Stored<'_>> = stored
+        .iter_mut()
+        .filter(|one| one.value.is_some_and(|value| updated.contains(&value)))
+        .collect();
+    tables.sort_by_key(|one| std::cmp::Reverse(one.own));
+    for table in tables.into_iter().skip(1) {
+        (table.passing, table.own, table.value) = (table.bytes(), 0, None);
     }
 }
 
@@ -411,44 +424,64 @@ fn compared(body: &WrittenOut<'_>, value: CallValue, to: &Array) -> Option<DType
 mod tests {
     use super::super::tests::charged;
 
-    #[test]
-    fn a_table_that_is_read_again_lies_in_rows_until_then() {
-        let (table, rows) = ("tensor<1048576x64xf32>", "tensor<65536x64xf32>");
-        let gather = format!(
+    /// Lines that look up so many rows of a table `%a`, and what they are of.
+    fn looked_up(table: &str, rows: &str) -> String {
+        let columns = table.split('x').nth(1).unwrap_or_default();
+        format!(
             "%g = \"stablehlo.gather\"(%a, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims \
              = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, \
-             indices_are_sorted = false, slice_sizes = array<i64: 1, 64>}}> : ({table}, \
+             indices_are_sorted = false, slice_sizes = array<i64: 1, {columns}>}}> : ({table}, \
              tensor<65536x1xi32>) -> {rows}\n%h = stablehlo.sine %g : {rows}"
-        );
+        )
+    }
+
+    /// What a step of training a table of so many rows and columns lays anew.
+    fn descended(rows: u64, columns: u64) -> u64 {
+        let table = format!("tensor<{rows}x{columns}xf32>");
+        let taken = format!("tensor<65536x{columns}xf32>");
         let scatter = format!(
             "%s = \"stablehlo.scatter\"(%z, %i, %h) <{{scatter_dimension_numbers = \
              #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], \
              scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, \
              unique_indices = false}}> ({{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n\
              %m = stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %m : tensor<f32>\n}}) : \
-             ({table}, tensor<65536x1xi32>, {rows}) -> {table}"
+             ({table}, tensor<65536x1xi32>, {taken}) -> {table}"
         );
         let parameters = format!("%a: {table}, %i: tensor<65536x1xi32>, %z: {table}");
-        let (whole, taken) = (1_048_576 * 128 * 4, 65_536 * 128 * 4);
+        let gather = looked_up(&table, &taken);
         let descend = format!("{gather}\n{scatter}\n%r = stablehlo.subtract %a, %s : {table}");
+        charged(&parameters, &descend, &table)
+    }
+
+    const TAKEN: u64 = 65_536 * 128 * 4;
+
+    #[test]
+    fn a_table_that_is_read_again_lies_in_rows_until_then() {
         // As libtpu 0.0.51 says of a step of training on a v5e: the table and its gradient.
-        assert_eq!(charged(&parameters, &descend, table), 2 * whole + 2 * taken);
-        let once = format!("{gather}\n%r = stablehlo.negate %h : {rows}");
-        assert_eq!(charged(&parameters, &once, rows), whole + taken);
+        for (rows, columns) in [(1_048_576, 64), (1_048_576, 32), (1_048_576, 16), (262_144, 64)] {
+            assert_eq!(
+                descended(rows, columns),
+                2 * rows * 128 * 4 + 2 * TAKEN,
+                "{rows} {columns}"
+            );
+        }
+        // Without padding they have room in the core.
+        assert_eq!(descended(2_097_152, 16), 2_097_152 * 16 * 4 + 2 * TAKEN);
     }
 
     #[test]
-    fn images_are_read_in_16_bits_from_where_there_is_room_for_them() {
-        let convolved = |images: u64| {
-            let of = format!("tensor<{images}x512x512x1xf32>");
-            let body = format!(
-                "%r = stablehlo.convolution(%a, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, \
-                 1, f], window = {{pad = [[1, 1], [1, 1]]}} {{batch_group_count = 1 : i64, \
-                 feature_group_count = 1 : i64}} : ({of}, tensor<3x3x1x1xf32>) -> {of}"
-            );
-            charged(&format!("%a: {of}, %w: tensor<3x3x1x1xf32>"), &body, &of)
+    fn a_table_of_which_rows_are_only_looked_up_lies_in_the_core_if_padding_is_most_of_it() {
+        let looked = |rows: u64, columns: u64| {
+            let table = format!("tensor<{rows}x{columns}xf32>");
+            let taken = format!("tensor<65536x{columns}xf32>");
+            let once = format!("{}\n%r = stablehlo.negate %h : {taken}", looked_up(&table, &taken));
+            charged(&format!("%a: {table}, %i: tensor<65536x1xi32>"), &once, &taken)
         };
-        assert_eq!(convolved(32), 512 * 512 * 128 * 4 + 512 * 512 * 2 * 128 * 2);
+        for (rows, columns) in [(1_048_576, 64), (393_216, 64), (262_144, 64), (307_200, 32)] {
+            assert_eq!(looked(rows, columns), rows * 128 * 4 + TAKEN, "{rows} {columns}");
+        }
+        assert_eq!(looked(614_400, 32), 614_400 * 32 * 4 + TAKEN);
+        assert_eq!(looked(204_800, 64), TAKEN, "padded rows have room in the core");
     }
 
     #[test]

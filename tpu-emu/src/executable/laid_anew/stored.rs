@@ -1,6 +1,6 @@
 //! What is stored at the same time of all that a program lays anew.
 use super::body::{CallValue, WrittenOut};
-use super::{Charged, LaidAnew};
+use crate::executable::charge::{Charged, LaidAnew};
 use crate::executable::stored_array::Array;
 use crate::hbm::layout::Layout;
 use std::collections::BTreeMap;
@@ -23,10 +23,13 @@ pub(super) struct Stored<'m> {
     pub(super) passing: u64,
     /// What is stored; `None` for what nobody needs behind the operation.
     pub(super) value: Option<CallValue>,
+    /// Whether it is an image of a convolution, which lies beside a plan's temporaries.
+    pub(super) image: bool,
 }
 
 impl Stored<'_> {
-    fn bytes(&self) -> u64 {
+    /// What is there while the operation runs.
+    pub(super) fn bytes(&self) -> u64 {
         self.own.saturating_add(self.passing)
     }
 
