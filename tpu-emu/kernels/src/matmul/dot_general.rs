@@ -485,12 +485,12 @@ impl Contraction {
         arithmetic.finish(&mut sums, self.result, out)
     }
 
-    /// The offsets of both operands for a batch index.
+    /// The offsets of both operands for a batch index, which is below the product of all sizes.
     fn starts(&self, mut index: usize) -> [usize; 2] {
         let mut at = [0, 0];
         for (axis, &size) in self.batch.iter().enumerate().rev() {
-            let place = index % size.max(1);
-            index /= size.max(1);
+            let (rest, place) = if axis > 0 { (index / size, index % size) } else { (0, index) };
+            index = rest;
             for (at, side) in at.iter_mut().zip(&self.sides) {
                 *at += place * side.batch[axis].1;
             }

@@ -17,7 +17,8 @@
 //! | shallow: `k` to `MAX_UNPACKED_DEPTH` | the loops of [`small`] |
 //! | everything else | packed panels, [`blocked`] |
 //!
-//! * *Tiny* products are the lanes of vectors, and round each product of two numbers.
+//! * *Tiny* products round each product of two numbers. Their rows are vectors up to four columns and
+//!   terms; else the lanes of vectors are products.
 //! * *GEMV* reads the matrix once, in the order of its memory.
 //! * *Small* products are laid out for many at once, `SMALL_BATCH_BYTES` of operands.
 //!   `unpacked_lhs` multiplies, by panels of 32 columns, or 16 if
