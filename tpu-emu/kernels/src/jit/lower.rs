@@ -285,6 +285,9 @@ impl Lowerer {
         let length = self.body.length(width);
         let all: Vec<Value> = inputs.iter().map(|&input| self.packed(input, kind)).collect();
         let [a, b] = [all[0], all.get(1).copied().unwrap_or(all[0])];
+        if let Some(value) = (width == 1).then(|| self.bytes(job, [a, b])).flatten() {
+            return Forms::packed(value);
+        }
         let body = &mut self.body;
         let difference = by_width(width, [VPSUBB, VPSUBW, VPSUBD, VPSUBQ]);
         let [and, or, xor] = [[VPANDD, VPANDQ], [VPORD, VPORQ], [VPXORD, VPXORQ]];

@@ -7,7 +7,7 @@ use super::lower::{Forms, Lowerer, float};
     expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")
 )]
 use super::opcodes::*;
-use super::select::NumberKind;
+use super::select::{JitOp, NumberKind};
 use crate::elementwise::program::Register;
 
 impl Lowerer {
@@ -147,6 +147,20 @@ impl Lowerer {
             let op = cut(width, other);
             self.body.reversed(op, self.body.length(width), value, None)
         }
+    }
+
+    /// What no instruction does with bytes, done with numbers of 32 bits.
+    pub(super) fn bytes(&mut self, job: JitOp, [a, b]: [Value; 2]) -> Option<Value> {
+        let (op, signed) = match job {
+            JitOp::Multiply | JitOp::Square => (VPMULLD, false),
+            JitOp::ShiftLeft => (VPSLLVD, false),
+            JitOp::ShiftRight => (VPSRLVD, false),
+            JitOp::ShiftArithmetic => (VPSRAVD, true),
+            _ => return None,
+        };
+        let (a, b) = (self.resize(a, 1, signed, 4), self.resize(b, 1, false, 4));
+        let value = self.body.binary(op, self.body.length(4), a, b);
+        Some(self.resize(value, 4, false, 1))
     }
 
     fn floats_of(&mut self, value: Value, width: usize, signed: bool, to: NumberKind) -> Forms {

@@ -135,14 +135,12 @@ pub(super) fn job(op: &ElementwiseOp) -> Option<(JitOp, NumberKind)> {
     let float = kind.is_float();
     let pred = kind == NumberKind::Pred;
     let integer = matches!(kind, NumberKind::Integer(..));
-    let word = matches!(kind, NumberKind::Integer(2.., _));
     let number = float || integer;
-    let product = float || word;
     let (job, known) = match op.kind {
         ElementwiseKind::Add => (JitOp::Add, number || pred),
         ElementwiseKind::Subtract => (JitOp::Subtract, number),
-        ElementwiseKind::Multiply => (JitOp::Multiply, product || pred),
-        ElementwiseKind::Square => (JitOp::Square, product),
+        ElementwiseKind::Multiply => (JitOp::Multiply, number || pred),
+        ElementwiseKind::Square => (JitOp::Square, number),
         ElementwiseKind::Divide => (JitOp::Divide, float),
         ElementwiseKind::Maximum => (JitOp::Maximum, number || pred),
         ElementwiseKind::Minimum => (JitOp::Minimum, number || pred),
@@ -179,9 +177,9 @@ pub(super) fn job(op: &ElementwiseOp) -> Option<(JitOp, NumberKind)> {
         ElementwiseKind::Or => (JitOp::Or, integer || pred),
         ElementwiseKind::Xor => (JitOp::Xor, integer || pred),
         ElementwiseKind::Not => (JitOp::Not, integer || pred),
-        ElementwiseKind::ShiftLeft => (JitOp::ShiftLeft, word),
-        ElementwiseKind::ShiftRightLogical => (JitOp::ShiftRight, word),
-        ElementwiseKind::ShiftRightArithmetic => (JitOp::ShiftArithmetic, word),
+        ElementwiseKind::ShiftLeft => (JitOp::ShiftLeft, integer),
+        ElementwiseKind::ShiftRightLogical => (JitOp::ShiftRight, integer),
+        ElementwiseKind::ShiftRightArithmetic => (JitOp::ShiftArithmetic, integer),
         ElementwiseKind::BitcastConvert => {
             let whole = |kind: NumberKind| !matches!(kind, NumberKind::Pred | NumberKind::Raw(_));
             (JitOp::Same, whole(kind) && whole(result) && kind.width() == result.width())
