@@ -38,6 +38,10 @@ pub fn transpose<T: Pod>(matrix: Transposed<'_, T>, result: &mut [T]) {
         (_, 2) => simd::run(Few::<T, 2> { matrix, result }),
         (_, 3) => simd::run(Few::<T, 3> { matrix, result }),
         (_, 4) => simd::run(Few::<T, 4> { matrix, result }),
+        (_, 5) => simd::run(Few::<T, 5> { matrix, result }),
+        (_, 6) => simd::run(Few::<T, 6> { matrix, result }),
+        (_, 7) => simd::run(Few::<T, 7> { matrix, result }),
+        (_, 8) => simd::run(Few::<T, 8> { matrix, result }),
         (Some(machine), _) => {
             simd::run(BlockedTranspose { side: Interleaved(machine), matrix, result })
         }
