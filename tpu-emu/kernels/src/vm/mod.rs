@@ -339,6 +339,37 @@ mod tests {
     }
 
     #[test]
+    fn stretches_of_many_arrays_give_their_sum() {
+        const ARRAYS: usize = 40;
+        let dtype = DType::S32;
+        let run = lane!(|a: i32, b: i32| a.wrapping_add(b));
+        let kind = ElementwiseKind::Add;
+        let (operand, result, immediate, transcendental) = (dtype, dtype, [0; 2], false);
+        let op = ElementwiseOp { kind, operand, result, run, immediate, transcendental };
+        let (all, last) = (1..ARRAYS, ARRAYS - 2);
+        let sum = |at: usize| if at == 1 { Register::Parameter(0) } else { Register::Step(at - 2) };
+        let program = ElementwiseProgram {
+            parameters: vec![dtype; ARRAYS],
+            constants: Vec::new(),
+            steps: all.map(|at| step(op, &[sum(at), Register::Parameter(at)])).collect(),
+            results: vec![Register::Step(last)],
+        };
+        crate::simd::at_every_level(|_| {
+            let code = CompiledLoop::of(program.clone());
+            let numbers: Vec<i32> = (0..1000).collect();
+            let inputs: Vec<Stretched<'_>> =
+                (0..ARRAYS).map(|at| (bytes(&numbers[at..]).into(), 3)).collect();
+            let mut sums = vec![0; 300 * 20];
+            let outputs = [Output::from(bytemuck::cast_slice_mut(&mut sums))];
+            code.run_stretches([20, 300], &inputs, &outputs);
+            for (at, &sum) in (0..).zip(&sums) {
+                let first: i32 = at / 20 * 3 + at % 20;
+                assert_eq!(sum, (0..40).map(|array| first + array).sum::<i32>(), "{at}");
+            }
+        });
+    }
+
+    #[test]
     #[should_panic(expected = "for 3 lanes of 4")]
     fn a_last_stretch_that_is_too_short_is_a_bug_that_stops() {
         let mut results = [[0; 6]; 4];

@@ -91,7 +91,12 @@ thread_local! {
 }
 
 /// Checks that every array has as many elements as the program reads and writes.
-fn check(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_>]) {
+fn check<'a>(
+    ready: &Ready,
+    lanes: usize,
+    inputs: impl ExactSizeIterator<Item = Input<'a>>,
+    outputs: impl ExactSizeIterator<Item = Output<'a>>,
+) {
     let program = &ready.program;
     assert_eq!(inputs.len(), program.parameters.len(), "inputs and parameters");
     assert_eq!(outputs.len(), program.results.len(), "outputs and results");
@@ -100,7 +105,7 @@ fn check(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_
         assert!(least.is_some_and(|n| n <= bytes), "{bytes} bytes for {lanes} lanes of {width}");
         assert!(at.addr().is_multiple_of(width), "elements of {width} bytes at {at:p}");
     };
-    for ((input, dtype), feed) in inputs.iter().zip(&program.parameters).zip(&ready.feeds) {
+    for ((input, dtype), feed) in inputs.zip(&program.parameters).zip(&ready.feeds) {
         let lanes = match *feed {
             OperandMode::PerElement => lanes,
             OperandMode::Scalar => 1,
@@ -108,7 +113,7 @@ fn check(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_
         };
         fits(input.at, input.bytes, lanes, dtype.host_bytes());
     }
-    for (output, result) in outputs.iter().zip(&ready.portable.results) {
+    for (output, result) in outputs.zip(&ready.portable.results) {
         fits(output.at, output.bytes, lanes, result.width);
     }
 }
@@ -128,7 +133,7 @@ pub(super) fn run_with(
     inputs: &[Input<'_>],
     outputs: &[Output<'_>],
 ) {
-    check(ready, lanes, inputs, outputs);
+    check(ready, lanes, inputs.iter().copied(), outputs.iter().copied());
     if layout.whole {
         let scratch = std::ptr::null_mut();
         return Tiles { layout, inputs, outputs, scratch, start: 0, count: lanes, aside: 0 }.tile();
@@ -169,24 +174,25 @@ pub(super) fn run_stretches(
     let program = &ready.program;
     let input_bytes = |index: usize| inputs[index].1 * program.parameters[index].host_bytes();
     let output_bytes = |index: usize| lanes * layout.results[index].width;
-    let at = |stretch: usize| {
+    let inputs_at = |stretch: usize| {
         let inputs = inputs.iter().enumerate();
-        let inputs = inputs.map(|(index, input)| input.0.behind(stretch * input_bytes(index)));
+        inputs.map(move |(index, input)| input.0.behind(stretch * input_bytes(index)))
+    };
+    let outputs_at = |stretch: usize| {
         let outputs = outputs.iter().enumerate();
-        let outputs = outputs.map(|(index, to)| to.behind(stretch * output_bytes(index)));
-        (inputs.collect::<Vec<_>>(), outputs.collect::<Vec<_>>())
+        outputs.map(move |(index, to)| to.behind(stretch * output_bytes(index)))
     };
     let ([TileStep::Native(native, arrays)], true) = (&layout.parts[..], layout.whole) else {
         for stretch in 0..stretches {
-            let (inputs, outputs) = at(stretch);
+            let inputs: Vec<Input<'_>> = inputs_at(stretch).collect();
+            let outputs: Vec<Output<'_>> = outputs_at(stretch).collect();
             run_with(ready, layout, lanes, &inputs, &outputs);
         }
         return;
     };
     // What the first and the last stretch have lies around all of them.
     for stretch in [0, stretches - 1] {
-        let (inputs, outputs) = at(stretch);
-        check(ready, lanes, &inputs, &outputs);
+        check(ready, lanes, inputs_at(stretch), outputs_at(stretch));
     }
     let place = |array: &TileArray| match array.place {
         Elements::Input(index) | Elements::All(index) => {
@@ -195,14 +201,27 @@ pub(super) fn run_stretches(
         Elements::Output(index) => (outputs[index].at, output_bytes(index)),
         Elements::Scratch(_) => (std::ptr::null_mut(), 0),
     };
-    let (mut addresses, steps): (Vec<*mut u8>, Vec<usize>) = arrays.iter().map(place).unzip();
-    for _ in 0..stretches {
-        // SAFETY: as many elements are at each place as the code reads and writes: `check` has seen
-        // it for the first and the last stretch. A whole layout has nothing in scratch memory.
-        unsafe { native.function().call(&addresses, lanes) };
-        for (address, step) in addresses.iter_mut().zip(&steps) {
-            *address = address.wrapping_add(*step);
+    let walk = |addresses: &mut [*mut u8], steps: &mut [usize]| {
+        for ((array, address), step) in arrays.iter().zip(&mut *addresses).zip(&mut *steps) {
+            (*address, *step) = place(array);
         }
+        for _ in 0..stretches {
+            // SAFETY: as many elements are at each place as the code reads and writes: `check` has
+            // seen it for the first and the last stretch. A whole layout has nothing in scratch
+            // memory.
+            unsafe { native.function().call(addresses, lanes) };
+            for (address, step) in addresses.iter_mut().zip(&*steps) {
+                *address = address.wrapping_add(*step);
+            }
+        }
+    };
+    let count = arrays.len();
+    if count <= INLINE_ARRAYS {
+        let (mut addresses, mut steps) =
+            ([std::ptr::null_mut(); INLINE_ARRAYS], [0; INLINE_ARRAYS]);
+        walk(&mut addresses[..count], &mut steps[..count]);
+    } else {
+        walk(&mut vec![std::ptr::null_mut(); count], &mut vec![0; count]);
     }
 }
 
@@ -227,7 +246,7 @@ impl<'a> Bound<'a> {
             return None;
         }
         let layout = ready.native().filter(|layout| layout.whole)?;
-        check(ready, lanes, inputs, outputs);
+        check(ready, lanes, inputs.iter().copied(), outputs.iter().copied());
         let (scratch, start, aside) = (std::ptr::null_mut(), 0, 0);
         let tiles = Tiles { layout, inputs, outputs, scratch, start, count: lanes, aside };
         let [TileStep::Native(_, arrays)] = &layout.parts[..] else { return None };

@@ -285,16 +285,22 @@ fn spans_of<W: LoopValues>(
     let results = code.widths().enumerate().map(result);
     let (reads, writes) = (fused.inputs.len(), code.program().results.len());
     let given = (0..reads).map(input);
-    if spans > 1 {
+    if reads <= INLINE_LOOP_ARRAYS && writes <= INLINE_LOOP_ARRAYS {
+        let mut outputs = [Output::default(); INLINE_LOOP_ARRAYS];
+        outputs.iter_mut().zip(results).for_each(|(slot, result)| *slot = result);
+        let outputs = &outputs[..writes];
+        if spans > 1 {
+            let mut inputs = [Stretched::default(); INLINE_LOOP_ARRAYS];
+            inputs.iter_mut().zip(given).for_each(|(slot, input)| *slot = input);
+            code.run_stretches([count, spans], &inputs[..reads], outputs);
+        } else {
+            let mut inputs = [Input::default(); INLINE_LOOP_ARRAYS];
+            inputs.iter_mut().zip(given).for_each(|(slot, input)| *slot = input.0);
+            code.run(count, &inputs[..reads], outputs);
+        }
+    } else if spans > 1 {
         let (inputs, outputs) = (given.collect::<Vec<_>>(), results.collect::<Vec<_>>());
         code.run_stretches([count, spans], &inputs, &outputs);
-    } else if reads <= INLINE_LOOP_ARRAYS && writes <= INLINE_LOOP_ARRAYS {
-        let mut inputs = [Input::default(); INLINE_LOOP_ARRAYS];
-        let mut outputs = [Output::default(); INLINE_LOOP_ARRAYS];
-        inputs.iter_mut().zip(given).for_each(|(slot, input)| *slot = input.0);
-        outputs.iter_mut().zip(results).for_each(|(slot, result)| *slot = result);
-        let (inputs, outputs) = (&inputs[..reads], &outputs[..writes]);
-        code.run(count, inputs, outputs);
     } else {
         let inputs: Vec<Input<'_>> = given.map(|(input, _)| input).collect();
         code.run(count, &inputs, &results.collect::<Vec<_>>());
