@@ -1,6 +1,7 @@
 //! Random programs give the same bits with all passes, with none and without each of them, and
 //! every plan reads what was written.
 mod chains;
+mod columns;
 mod joined;
 mod spans;
 mod wide;

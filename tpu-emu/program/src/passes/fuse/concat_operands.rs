@@ -1,6 +1,6 @@
 //! Arrays one after another are read where they are by the loops that need them.
 use super::loop_fusion::{Fuser, Source};
-use crate::graph::{Node, NodeKind};
+use crate::graph::{Node, NodeKind, ValueId};
 use crate::passes::fuse::StepKind;
 use crate::passes::fuse::concat::ConcatView;
 use crate::tuning::{MAX_CONCAT_OPERANDS, MIN_CONCAT_OPERAND_ELEMENTS, MIN_FUSED_CONCAT_ELEMENTS};
@@ -13,6 +13,7 @@ impl Fuser<'_> {
     /// Keeps what a node makes as a view of its operands; says whether it has.
     pub(super) fn concat_view(&mut self, node: &Node, kernel: &dyn Kernel) -> bool {
         let Some(rows) = kernel.joins().filter(|rows| *rows > 0) else { return false };
+        self.gather_together(&node.operands);
         let shape = self.graph.value(node.results[0]).shape.clone();
         let elements = shape.elements();
         let count = node.operands.len();
@@ -43,6 +44,23 @@ impl Fuser<'_> {
         let made = Source::Concat(values, view, whole, shape.dtype, elements);
         self.sources.insert(node.results[0], (made, Arc::clone(&node.name), node.location));
         true
+    }
+
+    /// Makes those loops one that make the values and gather the same elements for them.
+    fn gather_together(&mut self, values: &[ValueId]) {
+        let made = values.iter().filter_map(|value| self.group_of.get(value).copied());
+        let mut loops: Vec<usize> = made.filter(|&index| self.groups[index].open).collect();
+        loops.sort_unstable();
+        loops.dedup();
+        while let Some(index) = loops.pop() {
+            for &other in &loops {
+                let (one, two) = (&self.groups[index], &self.groups[other]);
+                if one.elements == two.elements && one.gathers_like(two) {
+                    self.merge(index, other, 0);
+                }
+            }
+            loops.retain(|&other| self.groups[other].open);
+        }
     }
 
     /// Makes the array that a view stands for, by the kernel for that.

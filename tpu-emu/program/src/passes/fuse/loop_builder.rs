@@ -55,6 +55,21 @@ impl Group {
         }
     }
 
+    /// Whether there are elements that both loops have to gather.
+    pub(super) fn gathers_like(&self, other: &Self) -> bool {
+        let same = |input: &LoopInput| match input {
+            LoopInput::Strided(at, map) if map.run().is_none() && !map.is_one_element() => {
+                let value = self.operands[*at];
+                other.inputs.iter().any(|input| match input {
+                    LoopInput::Strided(at, of) => of == map && other.operands[*at] == value,
+                    _ => false,
+                })
+            }
+            _ => false,
+        };
+        self.inputs.iter().any(same)
+    }
+
     pub(super) fn parameter(&mut self, input: LoopInput, dtype: DType) -> Register {
         let same = |(known, of): (&LoopInput, &DType)| *known == input && *of == dtype;
         let parameters = &mut self.program.parameters;

@@ -54,7 +54,7 @@ pub(super) struct Fuser<'g> {
     fuses: bool,
     pub(crate) groups: Vec<Group>,
     /// The group that defines a value.
-    group_of: HashMap<ValueId, usize>,
+    pub(super) group_of: HashMap<ValueId, usize>,
     pub(crate) sources: HashMap<ValueId, (Source, Arc<str>, LocationId)>,
     /// Steps and groups, each with the node after which it can run.
     order: Vec<(usize, Item)>,
@@ -362,7 +362,7 @@ impl<'g> Fuser<'g> {
 
     /// Makes two loops that are being built one, if it does not get too large. Neither reads
     /// what the other one makes: it would not be open any more.
-    fn merge(&mut self, index: usize, other: usize, more: usize) {
+    pub(super) fn merge(&mut self, index: usize, other: usize, more: usize) {
         let (one, two) = (&self.groups[index], &self.groups[other]);
         let steps = one.program.steps.len() + two.program.steps.len();
         if steps >= MAX_FUSED_STEPS || one.inputs.len() + two.inputs.len() + more > MAX_FUSED_LOADS
@@ -379,6 +379,7 @@ impl<'g> Fuser<'g> {
         let constants = moved.program.constants.iter();
         let constants: Vec<Register> =
             constants.map(|constant| group.constant(constant.dtype, &constant.bytes)).collect();
+        group.at = group.at.max(moved.at);
         let first = group.program.steps.len();
         let renamed = |register: Register| match register {
             Register::Parameter(index) => parameters[index],

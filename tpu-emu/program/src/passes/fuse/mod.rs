@@ -23,6 +23,7 @@
 //!   comparisons and choices, so one loop replaces four passes over memory (docs/decisions/0026).
 //! * A concatenate is fused from `MIN_FUSED_CONCAT_ELEMENTS` on, with up to `MAX_CONCAT_OPERANDS`
 //!   operands of `MIN_CONCAT_OPERAND_ELEMENTS` in a row, in the mean. Other readers get the kernel.
+//!   Loops that make its operands and gather the same elements for them are one loop.
 //!
 //! `operand_access` then says how a loop reads each input, by the first that fits:
 //!
