@@ -106,6 +106,10 @@ pub(crate) const MAX_CONCAT_OPERANDS: usize = 8;
 /// Elements from which on a gather is part of a loop.
 pub(crate) const MIN_FUSED_GATHER_ELEMENTS: usize = 256;
 
+/// Elements of a part of what is converted to wider elements from which on it is converted by itself:
+/// a loop is a step, and for few elements costs more than it saves.
+pub(crate) const MIN_WIDENED_PART_ELEMENTS: usize = 256;
+
 /// Components and loops over index vectors that a fused gather may have.
 pub(crate) const MAX_GATHER_COMPONENTS: usize = 4;
 

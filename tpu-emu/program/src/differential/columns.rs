@@ -5,6 +5,31 @@ use crate::plan::{PlannedStep, Step};
 use tpu_kernels::parallel::with_threads;
 use tpu_kernels::simd::at_every_level;
 
+/// Operations one by one.
+const APART: Passes = Passes { loop_fusion: false, row_fusion: false, ..Passes::ALL };
+
+/// Three columns of an array, converted from narrow elements to wide ones, summed and shifted.
+fn grey(rows: usize, from: &str, to: &str) -> String {
+    let (image, wide) = (format!("tensor<{rows}x3x{from}>"), format!("tensor<{rows}x3x{to}>"));
+    let (column, sum) = (format!("tensor<{rows}x1x{to}>"), format!("tensor<{rows}x{to}>"));
+    let mut body = format!("%w = stablehlo.convert %x : ({image}) -> {wide}\n");
+    for at in 0..3 {
+        body += &format!(
+            "%s{at} = stablehlo.slice %w [0:{rows}, {at}:{}] : ({wide}) -> {column}
+             %c{at} = stablehlo.reshape %s{at} : ({column}) -> {sum}\n",
+            at + 1
+        );
+    }
+    format!(
+        "func.func public @main(%x: {image}) -> {sum} {{
+           {body}
+           %t = stablehlo.multiply %c0, %c1 : {sum}
+           %r = stablehlo.add %t, %c2 : {sum}
+           return %r : {sum}
+         }}"
+    )
+}
+
 /// The cross product of the rows of two arrays.
 fn cross(rows: usize) -> String {
     let (all, one) = (format!("tensor<{rows}x3xf32>"), format!("tensor<{rows}xf32>"));
@@ -47,6 +72,18 @@ fn check(text: &str, parameters: usize) {
     });
     let shared = with_threads(3, || results(text, &kept, Passes::ALL));
     assert_eq!(shared, wanted, "three threads: {text}");
+}
+
+#[test]
+fn columns_of_widened_elements_are_widened_by_themselves() {
+    for (from, to) in [("ui8", "ui32"), ("i8", "i16"), ("i16", "f32"), ("bf16", "f32")] {
+        for rows in [1, 2, 100, 255, 256, 3000, 40_000] {
+            check(&grey(rows, from, to), 1);
+        }
+        let text = grey(3000, from, to);
+        assert_eq!(plan_under(&text, Passes::ALL).steps.len(), 1, "{text}");
+        assert!(plan_under(&text, APART).steps.len() > 1, "{text}");
+    }
 }
 
 #[test]

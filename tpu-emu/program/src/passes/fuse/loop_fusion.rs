@@ -111,6 +111,9 @@ impl<'g> Fuser<'g> {
             NodeKind::Access(access) => {
                 let result = self.graph.value(node.results[0]).shape.clone();
                 let map = AccessMap::new(access, &result.dims);
+                if self.fuses && self.widens_part(node, &map, &result) {
+                    return;
+                }
                 let made = self.read(node.operands[0], &node.shapes[0], map, &result);
                 self.sources.insert(node.results[0], source(made));
             }

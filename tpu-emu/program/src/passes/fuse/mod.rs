@@ -8,6 +8,7 @@
 //! | elementwise, all operands one known element | that element; no operation is left |
 //! | elementwise | joins the open loops that make its operands, or opens one |
 //! | transpose, broadcast, slice, reversal | a view; views of views are one where they can be |
+//! | slice of what a loop converts to wider elements | a loop over the narrow ones (`widened`) |
 //! | iota, splat | made where it is read |
 //! | gather of single elements | a look-up in the loop of its indices (`gather_operands`) |
 //! | concatenate of long operands | read in place by each loop (`concat_operands`, `concat`) |
@@ -24,6 +25,7 @@
 //! * A concatenate is fused from `MIN_FUSED_CONCAT_ELEMENTS` on, with up to `MAX_CONCAT_OPERANDS`
 //!   operands of `MIN_CONCAT_OPERAND_ELEMENTS` in a row, in the mean. Other readers get the kernel.
 //!   Loops that make its operands and gather the same elements for them are one loop.
+//! * A slice of widened elements is a loop from `MIN_WIDENED_PART_ELEMENTS` on.
 //!
 //! `operand_access` then says how a loop reads each input, by the first that fits:
 //!
@@ -51,6 +53,7 @@ pub(crate) mod loop_fusion;
 pub(crate) mod operand_access;
 pub(crate) mod row_fusion;
 pub(crate) mod row_step;
+mod widened;
 
 use super::scalar_loops::ScalarProgram;
 use crate::graph::ValueId;
