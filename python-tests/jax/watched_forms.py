@@ -101,6 +101,25 @@ def a_pipeline_over_a_buffer_that_is_still_filled(wrong):
     return call(example())
 
 
+def a_pipeline_with_a_block_too_few(wrong):
+    def inner(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+    def kernel(count_ref, x_ref, o_ref):
+        # Where data say how many blocks there are, those behind them count for nothing.
+        grid = (3 if wrong else count_ref[0],)
+        run = pltpu.emit_pipeline(inner, grid=grid, in_specs=[ROW], out_specs=[ROW])
+        run(x_ref, o_ref)
+
+    call = pl.pallas_call(
+        kernel,
+        in_specs=[pl.BlockSpec(memory_space=SMEM), anywhere()],
+        out_specs=anywhere(),
+        out_shape=BLOCK,
+    )
+    return call(jnp.full(1, 3, jnp.int32), example())  # here
+
+
 # run_scoped
 
 
@@ -383,6 +402,7 @@ KERNELS_OF_FORMS = [
     (a_pipeline_that_reads_its_result, "nobody has written"),
     (a_sum_of_a_pipeline_that_begins_with_nothing, "nobody has written"),
     (a_pipeline_over_a_buffer_that_is_still_filled, "race"),
+    (a_pipeline_with_a_block_too_few, "nobody writes element [24, 0] of [32, 128]"),
     (memory_of_a_scope_that_nobody_has_written, "nobody has written"),
     (memory_of_a_scope_that_was_left, "nobody has written"),
     (a_semaphore_of_a_scope_signalled_once_too_often, "has 1 when"),

@@ -3,6 +3,7 @@
 //! `machine`. What a kernel computes is StableHLO, planned and run as any program
 //! (`piece`).
 pub mod core_memory;
+mod course;
 mod extents;
 mod form;
 mod kept;

@@ -8,7 +8,8 @@ use super::memory::{BufferId, Place, poison};
 use super::view::View;
 use super::windows::inside;
 use super::{Failure, Machine};
-use crate::form::{Array, Cell, Extent, Source, Window};
+use crate::course::is_fixed;
+use crate::form::{Argument, Array, Cell, Extent, Source, Window};
 use std::collections::{BTreeMap, HashSet};
 use std::mem;
 use tpu_base::tensor::DType;
@@ -132,7 +133,7 @@ impl Machine<'_> {
         }
         let Some(of) = self.visits.get(&(device, array)) else {
             return match parts.iter().any(|(_, written)| *written) {
-                true => Ok(()),
+                true => self.is_complete((result, &on), &parts),
                 false => Err(Failure {
                     what: format!("nobody writes result {result}{on}"),
                     place: LocationId::UNKNOWN,
@@ -177,6 +178,39 @@ impl Machine<'_> {
                 window.bounds
             )),
         }
+    }
+
+    /// Fails where a kernel leaves out elements of a result that it has whole, and no data decide
+    /// which it writes.
+    fn is_complete(
+        &self,
+        (result, on): (usize, &str),
+        parts: &[(usize, bool)],
+    ) -> Result<(), Failure> {
+        let is = |argument: &&Argument| match argument.source {
+            Source::Whole(of) => of == Array::Result(result),
+            Source::Copy(_) | Source::Window(_) | Source::Scratch => false,
+        };
+        let mut arguments = self.program.entries.iter().flat_map(|entry| &entry.arguments);
+        let Some(argument) = arguments.find(is) else { return Ok(()) };
+        let bytes = |some: &[(usize, bool)]| some.iter().map(|(bytes, _)| bytes).sum::<usize>();
+        let first = parts.iter().position(|(_, written)| !written).unwrap_or(parts.len());
+        let left: usize = parts.iter().filter(|part| !part.1).map(|(bytes, _)| bytes).sum();
+        if left == 0 || !is_fixed(self.program) {
+            return Ok(());
+        }
+        let size = argument.cell.dtype().host_bytes();
+        let mut index = vec![0; argument.dims.len()];
+        let mut rest = bytes(&parts[..first]) / size;
+        for (at, &extent) in index.iter_mut().zip(&argument.dims).rev() {
+            (*at, rest) = (rest % extent, rest / extent);
+        }
+        let (dims, left, all) = (&argument.dims, left / size, bytes(parts) / size);
+        let what = format!(
+            "result {result}: nobody writes element {index:?} of {dims:?}{on}; {left} of {all} \
+             elements are left out"
+        );
+        Err(Failure { what, place: LocationId::UNKNOWN })
     }
 
     /// Whether an array has elements, not semaphores.
