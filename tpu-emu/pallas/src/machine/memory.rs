@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "steps read and write parts of one memory at once")]
 use super::unfilled::Unfilled;
 use crate::form::Cell;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::slice;
 use tpu_base::tensor::DType;
 use tpu_kernels::aligned::Aligned;
@@ -118,39 +118,55 @@ impl Place {
 /// One memory.
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    place: Place,
+    bytes: usize,
+    /// Where it is; memory of the launch's own is made when somebody looks at it.
+    place: OnceCell<Place>,
     /// What lies there.
     pub(crate) cell: Cell,
+    /// Whether others hold it.
+    is_lent: bool,
     /// The memory itself, where it is the launch's own.
-    held: Option<Aligned>,
+    held: OnceCell<Aligned>,
     /// What is written of it, where the rest is to be filled.
     unfilled: RefCell<Option<Unfilled>>,
 }
 
 impl Buffer {
-    fn new(place: Place, cell: Cell, held: Option<Aligned>) -> Self {
-        Self { place, cell, held, unfilled: RefCell::default() }
+    fn new(cell: Cell, bytes: usize, place: Option<Place>) -> Self {
+        let (is_lent, unfilled) = (place.is_some(), RefCell::default());
+        let place = place.map_or_else(OnceCell::new, OnceCell::from);
+        Self { bytes, place, cell, is_lent, held: OnceCell::new(), unfilled }
+    }
+
+    /// Where all of it is: zeros, where nobody has looked at it yet.
+    fn all(&self) -> Place {
+        *self.place.get_or_init(|| {
+            let mut held = Aligned::zeros(self.bytes);
+            let place = Place::of_mut(held.bytes_mut());
+            self.held.get_or_init(|| held);
+            place
+        })
     }
 
     /// Where it begins.
     pub(crate) fn address(&self) -> usize {
-        self.place.address()
+        self.all().address()
     }
 
     /// How many bytes there are.
     pub(crate) fn len(&self) -> usize {
-        self.place.len()
+        self.bytes
     }
 
     /// The bytes.
     pub(crate) fn place(&self) -> Place {
         self.fill();
-        self.place
+        self.all()
     }
 
     /// Some of the bytes.
     pub(crate) fn part(&self, start: usize, bytes: usize) -> Place {
-        let part = self.place.part(start, bytes);
+        let part = self.all().part(start, bytes);
         let unfilled = self.unfilled.borrow();
         let has = unfilled.as_ref().is_none_or(|unfilled| unfilled.has(&(start..start + bytes)));
         drop(unfilled);
@@ -162,7 +178,7 @@ impl Buffer {
 
     /// Some of the bytes, all of which the caller writes.
     pub(crate) fn part_to_write(&self, start: usize, bytes: usize) -> Place {
-        let part = self.place.part(start, bytes);
+        let part = self.all().part(start, bytes);
         let mut unfilled = self.unfilled.borrow_mut();
         let noted = unfilled.as_mut().is_none_or(|unfilled| unfilled.note(&(start..start + bytes)));
         drop(unfilled);
@@ -175,7 +191,7 @@ impl Buffer {
     /// Fills what nobody has written, where that is still to be done.
     fn fill(&self) {
         if let Some(unfilled) = self.unfilled.take() {
-            unfilled.fill(self.place);
+            unfilled.fill(self.all());
         }
     }
 }
@@ -203,14 +219,12 @@ impl Bank {
 
     /// A memory that others hold for as long as the launch runs.
     pub(crate) fn lent(&mut self, place: Place, cell: Cell) -> BufferId {
-        self.add(Buffer::new(place, cell, None))
+        self.add(Buffer::new(cell, place.len(), Some(place)))
     }
 
     /// A memory of the launch's own: zeros.
     pub(crate) fn own(&mut self, bytes: usize, cell: Cell) -> BufferId {
-        let mut held = Aligned::zeros(bytes);
-        let place = Place::of_mut(held.bytes_mut());
-        self.add(Buffer::new(place, cell, Some(held)))
+        self.add(Buffer::new(cell, bytes, None))
     }
 
     /// Says that nobody has written a memory: what is left is filled when somebody looks at it.
@@ -226,16 +240,15 @@ impl Bank {
     /// Gives a memory back.
     pub(crate) fn drop(&mut self, id: BufferId) {
         let buffer = &mut self.buffers[id.0];
-        buffer.place = Place::NONE;
-        buffer.unfilled = RefCell::default();
-        if buffer.held.take().is_some() {
+        let gone = Buffer::new(buffer.cell, 0, Some(Place::NONE));
+        if !std::mem::replace(buffer, gone).is_lent {
             self.free.push(id);
         }
     }
 
     /// Whether others hold a memory.
     pub(crate) fn is_lent(&self, id: BufferId) -> bool {
-        self.buffers[id.0].held.is_none()
+        self.buffers[id.0].is_lent
     }
 
     /// A memory.
