@@ -13,6 +13,7 @@ use super::view::View;
 use super::watch::{Actor, Does};
 use super::{Failure, Machine};
 use crate::form::{Cell, Peer, Sync};
+use std::iter;
 use tpu_mosaic::ir::LocationId;
 
 /// How often a kernel asks what semaphores have before a copy is done: some wait by asking.
@@ -30,16 +31,32 @@ pub enum CopyOrder {
     Random(u64),
 }
 
+/// What a copy signals, with how much.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Signalled {
+    /// When it has read.
+    pub(super) sent: Option<(Semaphore, i64)>,
+    /// When it has written.
+    pub(super) done: Option<(Semaphore, i64)>,
+}
+
+impl Signalled {
+    fn all(self) -> impl Iterator<Item = (Semaphore, i64)> {
+        self.sent.into_iter().chain(self.done)
+    }
+
+    fn has(self, semaphore: Semaphore) -> bool {
+        self.all().any(|(of, _)| of == semaphore)
+    }
+}
+
 /// A copy that was begun and is not done.
 #[derive(Debug)]
 struct Copy {
     source: View,
     target: View,
-    /// Semaphores that it signals when it is done, with how much: first, where there is one, what
-    /// it signals when it has read.
-    signals: Vec<(Semaphore, i64)>,
-    /// Whether the first of them is signalled when it has read.
-    sends: bool,
+    /// Which semaphores it signals, with how much.
+    signals: Signalled,
     /// Which rows are copied, if not all.
     rows: Option<Rows>,
     /// Who it is to those who watch.
@@ -79,7 +96,7 @@ impl Copies {
 
     /// Where each copy was begun that would signal a semaphore.
     pub(super) fn that_signal(&self, semaphore: Semaphore) -> Vec<LocationId> {
-        let of = |copy: &&Copy| copy.signals.iter().any(|(signalled, _)| *signalled == semaphore);
+        let of = |copy: &&Copy| copy.signals.has(semaphore);
         self.waiting.iter().filter(of).map(|copy| copy.place).collect()
     }
 }
@@ -97,12 +114,12 @@ impl Machine<'_> {
         match sync {
             Sync::Signal { semaphore, amount, peer } => {
                 let amount = instance.int(*amount);
-                let view = instance.view(*semaphore).map_err(fails)?.clone();
-                match self.of_peer(instance, number, &view, *peer).map_err(fails)? {
+                let mut view = instance.view(*semaphore).map_err(fails)?.clone();
+                match self.of_peer(instance, number, &mut view, *peer).map_err(fails)? {
                     Found::Later(device) => {
                         instance.state = State::Waits { what: Waiting::Memory(device), place };
                     }
-                    Found::View(view) => {
+                    Found::Here => {
                         let semaphore = Semaphore::of(&view).map_err(fails)?;
                         if let Some(watch) = &mut self.watch {
                             watch.signals(number, semaphore);
@@ -142,13 +159,13 @@ impl Machine<'_> {
             }
             Sync::Indirect(copy) => self.enqueue_rows(instance, number, copy, place)?,
             Sync::FetchAdd { view, indices, value, core, to } => {
-                let view = instance.view(*view).map_err(fails)?.clone();
+                let mut view = instance.view(*view).map_err(fails)?.clone();
                 let peer = Peer { subcore: Some(*core), ..Peer::default() };
-                match self.of_peer(instance, number, &view, peer).map_err(fails)? {
+                match self.of_peer(instance, number, &mut view, peer).map_err(fails)? {
                     Found::Later(device) => {
                         instance.state = State::Waits { what: Waiting::Memory(device), place };
                     }
-                    Found::View(view) => {
+                    Found::Here => {
                         let one = view.one(&instance.ints(indices)).map_err(fails)?;
                         self.adds_at(instance, &one, place)?;
                         let before = self.scalar_of(&one);
@@ -181,45 +198,41 @@ impl Machine<'_> {
         };
         let fails = |what: String| Failure { what, place };
         let source = instance.view(*source).map_err(fails)?.clone();
-        let target = instance.view(*target).map_err(fails)?.clone();
-        if source.dims() != target.dims() || source.dtype != target.dtype {
+        let mut target = instance.view(*target).map_err(fails)?.clone();
+        if !source.has_dims_of(&target) || source.dtype != target.dtype {
             let (from, to) = (source.dims(), target.dims());
             return Err(fails(format!("a copy of {from:?} to {to:?}")));
         }
-        let mut signals = Vec::new();
+        let mut signals = Signalled::default();
         if let Some(semaphore) = source_semaphore {
             let view = instance.view(*semaphore).map_err(fails)?;
             let amount = self.amount(view, &source);
-            signals.push((Semaphore::of(view).map_err(fails)?, amount));
+            signals.sent = Some((Semaphore::of(view).map_err(fails)?, amount));
         }
         // The other end, as that one's own kernel has it.
-        let ends = target_semaphore.map(|of| instance.view(of).cloned()).transpose();
-        let mut there = vec![target];
-        there.extend(ends.map_err(fails)?);
-        for view in &mut there {
+        let end = target_semaphore.map(|of| instance.view(of).cloned()).transpose();
+        let mut end = end.map_err(fails)?;
+        for view in iter::once(&mut target).chain(&mut end) {
             match self.of_peer(instance, number, view, *peer).map_err(fails)? {
-                Found::View(found) => *view = found,
+                Found::Here => {}
                 Found::Later(device) => {
                     instance.state = State::Waits { what: Waiting::Memory(device), place };
                     return Ok(());
                 }
             }
         }
-        let mut there = there.into_iter();
-        let Some(target) = there.next() else { return Ok(()) };
-        if let Some(view) = there.next() {
+        if let Some(view) = end {
             let amount = self.amount(&view, &target);
-            signals.push((Semaphore::of(&view).map_err(fails)?, amount));
+            signals.done = Some((Semaphore::of(&view).map_err(fails)?, amount));
         }
-        let sends = source_semaphore.is_some();
-        self.begin_copy((source, target, None), (signals, sends), (instance, number), place)
+        self.begin_copy((source, target, None), signals, (instance, number), place)
     }
 
-    /// Begins a copy; `sends` tells whether the first semaphore is signalled when it has read.
+    /// Begins a copy.
     pub(super) fn begin_copy(
         &mut self,
         (source, target, rows): (View, View, Option<Rows>),
-        (signals, sends): (Vec<(Semaphore, i64)>, bool),
+        signals: Signalled,
         (instance, by): (&Instance, usize),
         place: LocationId,
     ) -> Result<(), Failure> {
@@ -227,7 +240,7 @@ impl Machine<'_> {
         if let (Some(actor), Some(watch)) = (&mut actor, &mut self.watch) {
             actor.clock = watch.begin(by);
         }
-        let copy = Copy { source, target, signals, sends, rows, actor, by, place };
+        let copy = Copy { source, target, signals, rows, actor, by, place };
         self.copies.waiting.push(copy);
         match self.copies.order {
             CopyOrder::Late => {}
@@ -253,11 +266,7 @@ impl Machine<'_> {
     /// Does copies until a semaphore has so much, the last one first.
     pub(super) fn copies_for(&mut self, semaphore: Semaphore, amount: i64) -> Result<(), Failure> {
         while self.count(semaphore) < amount {
-            let last = self
-                .copies
-                .waiting
-                .iter()
-                .rposition(|copy| copy.signals.iter().any(|(of, _)| *of == semaphore));
+            let last = self.copies.waiting.iter().rposition(|copy| copy.signals.has(semaphore));
             let Some(last) = last else { break };
             self.finish(last)?;
         }
@@ -278,7 +287,7 @@ impl Machine<'_> {
                 self.copy_rows(&source, &target, &rows).map_err(|what| Failure { what, place })?
             }
         }
-        for (semaphore, amount) in signals {
+        for (semaphore, amount) in signals.all() {
             self.signal(semaphore, amount, (by, place)).map_err(|what| Failure { what, place })?;
         }
         Ok(())
@@ -295,13 +304,12 @@ impl Machine<'_> {
                 pairs.map_err(|what| Failure { what, place })?
             }
         };
-        let sends = usize::from(copy.sends);
         for (source, _) in &pairs {
             self.notes(source, actor, Does::Reads)?;
         }
         if let Some(watch) = &mut self.watch {
-            for (semaphore, _) in &copy.signals[..sends] {
-                watch.signals(actor.clock, *semaphore);
+            if let Some((semaphore, _)) = copy.signals.sent {
+                watch.signals(actor.clock, semaphore);
             }
             watch.tick(actor.clock);
         }
@@ -312,10 +320,10 @@ impl Machine<'_> {
                 watch.carried(&self.bank, source, target);
             }
         }
-        if let Some(watch) = &mut self.watch {
-            for (semaphore, _) in &copy.signals[sends..] {
-                watch.signals(actor.clock, *semaphore);
-            }
+        if let Some(watch) = &mut self.watch
+            && let Some((semaphore, _)) = copy.signals.done
+        {
+            watch.signals(actor.clock, semaphore);
         }
         Ok(())
     }
@@ -351,7 +359,7 @@ impl Machine<'_> {
         let needs = |copy: &Copy| {
             copy.source.buffer == buffer
                 || copy.target.buffer == buffer
-                || copy.signals.iter().any(|(of, _)| of.buffer == buffer)
+                || copy.signals.all().any(|(of, _)| of.buffer == buffer)
         };
         while let Some(at) = self.copies.waiting.iter().position(needs) {
             self.finish(at)?;

@@ -147,6 +147,41 @@ impl Instance {
         self.views[at as usize] = Some(view);
     }
 
+    /// Makes a view of another one, in place of what it was before.
+    fn make_view(&mut self, from: ViewId, how: &Reshaping, to: ViewId) -> Result<(), String> {
+        let mut made = match self.views[to.0 as usize].take() {
+            Some(before) => before,
+            None => self.view(from)?.clone(),
+        };
+        let view = self.view(from)?;
+        match how {
+            Reshaping::Slice { indices, sizes } => {
+                let size = |axis: usize| self.int(sizes[axis]);
+                if let Some(size) = (0..sizes.len()).map(size).find(|&size| size < 0) {
+                    return Err(format!("a slice of size {size}"));
+                }
+                let part = |axis: usize| {
+                    (self.int(indices[axis]), usize::try_from(size(axis)).unwrap_or(0))
+                };
+                view.slice_to(&mut made, &part, None)?;
+            }
+            Reshaping::Squeeze(dropped) => {
+                made.set(view);
+                made.squeeze(dropped);
+            }
+            Reshaping::Reshape(dims) => {
+                made.set(view);
+                made.reshape(dims)?;
+            }
+            Reshaping::Bitcast(dtype, dims) => {
+                made.set(view);
+                made.bitcast(*dtype, dims)?;
+            }
+        }
+        self.set_view(to, made);
+        Ok(())
+    }
+
     pub(super) fn slot(&self, SlotId(at): SlotId) -> Place {
         self.slots[at as usize]
     }
@@ -258,10 +293,7 @@ impl Machine<'_> {
                 let value = instance.int(*value);
                 self.store_scalar(instance, (*to, indices), value, place)?;
             }
-            Step::View { from, how, to } => {
-                let view = reshaped(instance, *from, how).map_err(fails)?;
-                instance.set_view(*to, view);
-            }
+            Step::View { from, how, to } => instance.make_view(*from, how, *to).map_err(fails)?,
             Step::Allocate { to, cell, dims, space } => {
                 let dtype = cell.dtype();
                 let bytes = dims.iter().product::<usize>() * dtype.host_bytes();
@@ -393,34 +425,6 @@ fn gives_turn(step: &Step) -> bool {
 
 /// One element of a view.
 fn element(instance: &Instance, of: ViewId, indices: &[Int]) -> Result<View, String> {
-    instance.view(of)?.one(&instance.ints(indices))
-}
-
-fn reshaped(instance: &Instance, from: ViewId, how: &Reshaping) -> Result<View, String> {
-    let view = instance.view(from)?;
-    match how {
-        Reshaping::Slice { indices, sizes } => {
-            let sizes: Vec<usize> = instance
-                .ints(sizes)
-                .into_iter()
-                .map(|size| usize::try_from(size).map_err(|_| format!("a slice of size {size}")))
-                .collect::<Result<_, _>>()?;
-            view.slice(&instance.ints(indices), &sizes, None)
-        }
-        Reshaping::Squeeze(dropped) => {
-            let mut view = view.clone();
-            view.squeeze(dropped);
-            Ok(view)
-        }
-        Reshaping::Reshape(dims) => {
-            let mut view = view.clone();
-            view.reshape(dims)?;
-            Ok(view)
-        }
-        Reshaping::Bitcast(dtype, dims) => {
-            let mut view = view.clone();
-            view.bitcast(*dtype, dims)?;
-            Ok(view)
-        }
-    }
+    let view = instance.view(of)?;
+    view.part(&|axis| (instance.int(indices[axis]), 1), None)
 }

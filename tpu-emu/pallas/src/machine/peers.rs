@@ -29,11 +29,11 @@ pub(super) struct Owners {
     by: HashMap<(usize, Role), BufferId>,
 }
 
-/// A memory of another kernel.
+/// Whether a memory of another kernel is there.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// It is this.
-    View(View),
+    /// It is.
+    Here,
     /// The kernel on this device has not come to where it allocates it.
     Later(usize),
 }
@@ -101,7 +101,7 @@ impl Machine<'_> {
         argument.is_some_and(|argument| matches!(argument.source, Source::Whole(_)))
     }
 
-    /// What a view of a kernel's own memory means on a peer.
+    /// Makes a view of a kernel's own memory what it means on a peer.
     ///
     /// # Errors
     /// A device or core that is not in the launch.
@@ -109,9 +109,12 @@ impl Machine<'_> {
         &mut self,
         instance: &Instance,
         number: usize,
-        view: &View,
+        view: &mut View,
         peer: Peer,
     ) -> Result<Found, String> {
+        if peer == Peer::default() {
+            return Ok(Found::Here);
+        }
         let device = match peer.device.map(|device| instance.int(device)) {
             None => instance.device,
             Some(wanted) => {
@@ -135,7 +138,7 @@ impl Machine<'_> {
             Some(kind) => match entries.iter().position(|entry| entry.core == kind) {
                 Some(entry) => entry,
                 // An array of the call that lies in the memory of another core.
-                None if self.is_array(view.buffer) => return Ok(Found::View(view.clone())),
+                None if self.is_array(view.buffer) => return Ok(Found::Here),
                 None => return Err(format!("no kernel runs on a {}", kind.word())),
             },
         };
@@ -160,18 +163,21 @@ impl Machine<'_> {
             });
         };
         if other == number {
-            return Ok(Found::View(view.clone()));
+            return Ok(Found::Here);
         }
         let role = match self.owners.of(view.buffer) {
             Some((_, Role::Barrier)) => {
-                let buffer = self.barrier(who);
-                return Ok(Found::View(view.of(buffer)));
+                view.buffer = self.barrier(who);
+                return Ok(Found::Here);
             }
             Some((_, role)) => role,
             None => return Err("a memory that is of no kernel".to_owned()),
         };
         match self.owners.by.get(&(other, role)) {
-            Some(&buffer) => Ok(Found::View(view.of(buffer))),
+            Some(&buffer) => {
+                view.buffer = buffer;
+                Ok(Found::Here)
+            }
             None => Ok(Found::Later(device)),
         }
     }

@@ -215,7 +215,8 @@ pub(crate) fn run_alone(piece: &Piece, inputs: &[Place], outputs: &[Place]) -> R
 /// The part of a memory that is loaded or stored.
 fn part(instance: &Instance, access: &Access) -> Result<View, String> {
     let view = instance.view(access.view)?;
-    view.slice(&instance.ints(&access.indices), &access.dims, access.strides.as_deref())
+    let of = |axis: usize| (instance.int(access.indices[axis]), access.dims[axis]);
+    view.part(&of, access.strides.as_deref())
 }
 
 /// The integer in a place.

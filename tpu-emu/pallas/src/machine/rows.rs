@@ -1,4 +1,5 @@
 //! Copies of rows at computed places: gathers and scatters beside kernels.
+use super::copies::Signalled;
 use super::instance::Instance;
 use super::memory::Place;
 use super::pieces::run_alone;
@@ -96,9 +97,10 @@ impl Machine<'_> {
         }
         let semaphore = view(copy.semaphore)?;
         let amount = self.amount(&semaphore, whole);
-        let signals = vec![(Semaphore::of(&semaphore).map_err(fails)?, amount)];
+        let done = Some((Semaphore::of(&semaphore).map_err(fails)?, amount));
+        let signals = Signalled { done, ..Signalled::default() };
         let rows = Rows { of, gathers: copy.gathers, add: copy.add.clone() };
-        self.begin_copy((source, target, Some(rows)), (signals, false), (instance, number), place)
+        self.begin_copy((source, target, Some(rows)), signals, (instance, number), place)
     }
 
     /// Does a copy of rows, the first one first.

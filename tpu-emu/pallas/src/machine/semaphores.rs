@@ -5,7 +5,7 @@ use super::peers::Role;
 use super::view::View;
 use super::{Failure, Machine};
 use crate::form::{Argument, Array, Cell, Source, Window};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use tpu_mosaic::ir::{LocationId, user_line};
 
 /// Waiting kernels that a report has.
@@ -14,7 +14,7 @@ const TOLD: usize = 32;
 const KEPT: usize = 8;
 
 /// A semaphore: its memory, and the byte that it begins with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Semaphore {
     pub(super) buffer: BufferId,
     at: usize,
@@ -24,7 +24,7 @@ pub(super) struct Semaphore {
 #[derive(Debug, Default)]
 pub(super) struct Signals {
     /// Who has signalled it, and where: the last one first, each once.
-    by: HashMap<Semaphore, Vec<(usize, LocationId)>>,
+    by: BTreeMap<Semaphore, Vec<(usize, LocationId)>>,
 }
 
 impl Signals {
@@ -95,8 +95,10 @@ impl Machine<'_> {
         if let Some(watch) = &mut self.watch {
             watch.waited(instance.number, semaphore);
         }
-        if count == amount {
-            self.signals.by.remove(&semaphore);
+        if count == amount
+            && let Some(signals) = self.signals.by.get_mut(&semaphore)
+        {
+            signals.clear();
         }
         self.set_count(semaphore, count - amount).map_err(|what| Failure { what, place })
     }

@@ -94,11 +94,6 @@ impl View {
         view
     }
 
-    /// The same part of another memory.
-    pub(crate) fn of(&self, buffer: BufferId) -> Self {
-        Self { buffer, ..self.clone() }
-    }
-
     /// A block of a whole memory.
     pub(crate) fn block(&self, starts: &[usize], dims: &[usize]) -> Self {
         let mut view = self.clone();
@@ -126,6 +121,12 @@ impl View {
         self.axes.iter().map(|axis| axis.extent).collect()
     }
 
+    /// Whether it has the extents of another view.
+    pub(crate) fn has_dims_of(&self, other: &Self) -> bool {
+        self.axes.len() == other.axes.len()
+            && self.axes.iter().zip(&other.axes).all(|(a, b)| a.extent == b.extent)
+    }
+
     /// How many elements it has.
     pub(crate) fn elements(&self) -> usize {
         self.axes.iter().map(|axis| axis.extent).product()
@@ -151,10 +152,37 @@ impl View {
         dims: &[usize],
         strides: Option<&[usize]>,
     ) -> Result<Self, String> {
-        let mut view = Self { axes: Vec::with_capacity(dims.len()), ..self.clone_head() };
-        for (number, (axis, &extent)) in self.axes.iter().zip(dims).enumerate() {
+        self.part(&|axis| (indices[axis], dims[axis]), strides)
+    }
+
+    /// The part of which each dimension has an index and an extent.
+    ///
+    /// # Errors
+    /// Indices that lead outside.
+    pub(crate) fn part(
+        &self,
+        part: &dyn Fn(usize) -> (i64, usize),
+        strides: Option<&[usize]>,
+    ) -> Result<Self, String> {
+        let mut view = Self { axes: Vec::with_capacity(self.axes.len()), ..self.head() };
+        self.slice_to(&mut view, part, strides)?;
+        Ok(view)
+    }
+
+    /// Makes a view such a part.
+    ///
+    /// # Errors
+    /// Indices that lead outside.
+    pub(crate) fn slice_to(
+        &self,
+        view: &mut Self,
+        part: &dyn Fn(usize) -> (i64, usize),
+        strides: Option<&[usize]>,
+    ) -> Result<(), String> {
+        view.set_head(self);
+        for (number, axis) in self.axes.iter().enumerate() {
             let stride = strides.map_or(1, |strides| strides[number]);
-            let index = indices[number];
+            let (index, extent) = part(number);
             let last = extent.saturating_sub(1).saturating_mul(stride);
             let start = usize::try_from(index).ok();
             let fits = |start: &usize| {
@@ -163,7 +191,9 @@ impl View {
                     || axis.reaches(*start, extent, stride)
             };
             let Some(start) = start.filter(fits) else {
-                return Err(outside(&self.dims(), indices, dims, strides));
+                let (indices, dims): (Vec<i64>, Vec<usize>) =
+                    (0..self.axes.len()).map(part).unzip();
+                return Err(outside(&self.dims(), &indices, &dims, strides));
             };
             let steps = match axis.steps {
                 Steps::Linear(step) => {
@@ -184,10 +214,23 @@ impl View {
             };
             view.axes.push(axis.part(start, (extent, stride), steps));
         }
-        Ok(view)
+        Ok(())
     }
 
-    fn clone_head(&self) -> Self {
+    /// Makes a view another one, in the memory that it has for its dimensions.
+    pub(crate) fn set(&mut self, to: &Self) {
+        self.set_head(to);
+        self.axes.extend_from_slice(&to.axes);
+    }
+
+    fn set_head(&mut self, to: &Self) {
+        let mut axes = std::mem::take(&mut self.axes);
+        axes.clear();
+        *self = Self { axes, ..to.head() };
+    }
+
+    /// It without dimensions.
+    fn head(&self) -> Self {
         let (buffer, dtype, offset) = (self.buffer, self.dtype, self.offset);
         Self { buffer, dtype, offset, axes: Vec::new(), parts: self.parts, inside: self.inside }
     }
@@ -207,12 +250,16 @@ impl View {
         if self.parts.is_some() || self.inside {
             return None;
         }
+        self.axes.iter().map(|axis| self.stride(axis)).collect()
+    }
+
+    /// Elements from one to the next in a dimension.
+    fn stride(&self, axis: &Axis) -> Option<usize> {
         let bits = stored(self.dtype);
-        let stride = |axis: &Axis| match axis.steps {
+        match axis.steps {
             Steps::Linear(step) if step.is_multiple_of(bits) => Some(step / bits),
             _ => None,
-        };
-        self.axes.iter().map(stride).collect()
+        }
     }
 
     /// The bytes of all elements, where they lie side by side in their order.
@@ -229,13 +276,12 @@ impl View {
 
     /// Where elements that lie side by side in their order begin, and their bytes.
     fn run_of_all(&self) -> Option<(usize, usize)> {
-        if self.is_cut() {
+        if self.is_cut() || self.parts.is_some() || self.inside {
             return None;
         }
-        let strides = self.strides()?;
         let mut dense = 1;
-        for (axis, stride) in self.axes.iter().zip(strides).rev() {
-            if axis.extent != 1 && stride != dense {
+        for axis in self.axes.iter().rev() {
+            if self.stride(axis)? != dense && axis.extent != 1 {
                 return None;
             }
             dense *= axis.extent;
@@ -312,7 +358,6 @@ impl View {
 
     /// Makes its elements those of another view of the same extents and type.
     pub(crate) fn copy_from(&self, bank: &Bank, from: &Self) {
-        let (dims, size) = (self.dims(), self.dtype.host_bytes());
         if self.elements() == 0 {
             return;
         }
@@ -327,7 +372,7 @@ impl View {
         if let (Some(to), Some(strides)) = (self.strides(), from.strides())
             && !self.tail(bank).overlaps(from.tail(bank))
         {
-            let copy = BlockCopy::new(size, &dims, &strides, &to);
+            let copy = BlockCopy::new(self.dtype.host_bytes(), &self.dims(), &strides, &to);
             copy.run(from.tail(bank).bytes(), self.tail(bank).bytes_mut());
             return;
         }
