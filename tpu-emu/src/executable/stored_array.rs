@@ -93,19 +93,32 @@ impl Array {
     }
 
     /// What rows need of which slices are taken: nothing where they lie in rows already, or where
-    /// the memory of the core has room for them, and no padding where that has room without: in a
-    /// matrix, if padded rows are `times` that memory, and more than twice the matrix.
-    pub(super) fn as_table(&self, rules: TileRules, times: u64) -> u64 {
+    /// the memory of the core has room for them, and no padding where it has room without. A matrix
+    /// goes without only if padding is much of it.
+    pub(super) fn as_table(&self, rules: TileRules, use_of: TableUse) -> u64 {
         let rows = self.in_padded_rows(rules).map_or(0, |(bytes, _)| bytes.0);
         let dense = self.dense();
-        let is_matrix = self.dims.len() == 2;
-        let much = !is_matrix || (rows >= times * CORE_BYTES && rows > 2 * dense);
+        let fits = dense <= CORE_BYTES;
+        let goes_without = match use_of {
+            _ if self.dims.len() != 2 => fits,
+            TableUse::LookedUp => fits && rows > 2 * dense && rows >= 2 * CORE_BYTES,
+            TableUse::Updated => rows > 2 * dense && rows >= 6 * CORE_BYTES,
+        };
         match dense {
-            _ if rows < CORE_BYTES || (!is_matrix && rows == CORE_BYTES) => 0,
-            dense if dense <= CORE_BYTES && much => dense,
+            _ if rows < CORE_BYTES || (self.dims.len() != 2 && rows == CORE_BYTES) => 0,
+            dense if goes_without => dense,
             _ => rows,
         }
     }
+}
+
+/// What is done to a table of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TableUse {
+    /// Rows are looked up and nothing else.
+    LookedUp,
+    /// Rows are added to it, or it is updated as a whole.
+    Updated,
 }
 
 /// More bytes beside a stored array.

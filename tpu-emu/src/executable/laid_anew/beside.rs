@@ -190,7 +190,7 @@ fn narrow_gradients(
             matches!(of.operator, Operator::Row(row) if row.relayout == Relayout::Selected);
         let wide = is_gradient && of.result().is_some_and(|of| of.dtype == DType::F32);
         if let (true, Some(slot), Some(result)) = (wide, made[of.at], body.result(of))
-            && body.is_convolved(result, MASKS)
+            && body.ends_in(result, Relayout::Convolved, MASKS)
         {
             temporaries[slot].bytes /= 2;
         }

@@ -1,6 +1,7 @@
 //! The operations of a program in their order, who makes a value, and how long it is needed.
 use crate::executable::stored_array::Array;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use tpu_ops::{Entry, LayoutRule, Operator, Relayout, Structural, callee, top_k};
 use tpu_program::import::has_line;
 use tpu_stablehlo::Module;
@@ -283,17 +284,35 @@ impl<'m> WrittenOut<'m> {
         readers.any(|of| self.operands(of).any(|of| of == value))
     }
 
-    /// Whether convolutions are all that reads a value, at once or by operations on elements.
-    pub(super) fn is_convolved(&self, value: CallValue, depth: usize) -> bool {
+    /// Whether operations that lay arrays anew so are all that reads a value, at once or behind a
+    /// few operations on elements, joins and reshapes.
+    pub(super) fn ends_in(&self, value: CallValue, relayout: Relayout, steps: usize) -> bool {
         let mut readers =
-            self.operations.iter().filter(|of| self.operands(of).any(|of| of == value));
-        readers.all(|of| match of.operator {
-            Operator::Row(row) if row.relayout == Relayout::Convolved => true,
-            _ if depth > 0 && of.is_by_element() => {
-                self.result(of).is_some_and(|result| self.is_convolved(result, depth - 1))
+            self.operations.iter().filter(|of| self.operands(of).any(|of| of == value)).peekable();
+        readers.peek().is_some()
+            && readers.all(|of| match of.operator {
+                Operator::Row(row) if row.relayout == relayout => true,
+                Operator::Row(row) if steps > 0 => {
+                    let passes = matches!(row.relayout, Relayout::Joined | Relayout::Reshaped);
+                    (passes || of.is_by_element())
+                        && self.result(of).is_some_and(|of| self.ends_in(of, relayout, steps - 1))
+                }
+                _ => false,
+            })
+    }
+
+    /// All values that an operation needs, its operands and what these are made of.
+    pub(super) fn needed(&self, of: &CallOperation<'m>) -> BTreeSet<CallValue> {
+        let mut needed: BTreeSet<CallValue> = self.operands(of).collect();
+        let mut open: Vec<CallValue> = needed.iter().copied().collect();
+        while let Some(value) = open.pop() {
+            for operand in self.maker(value).iter().flat_map(|maker| self.operands(maker)) {
+                if needed.insert(operand) {
+                    open.push(operand);
+                }
             }
-            _ => false,
-        })
+        }
+        needed
     }
 
     /// The operations on elements that make arrays of a value in its extents, and the position at

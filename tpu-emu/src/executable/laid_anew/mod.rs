@@ -45,6 +45,7 @@ mod pools;
 mod search;
 mod spread;
 mod stored;
+mod tables;
 
 use super::charge::{LaidAnew, MIN_BYTES};
 use super::free_layouts::{DimensionOrder, orders_and_turned};

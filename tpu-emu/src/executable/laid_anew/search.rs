@@ -6,6 +6,7 @@ use super::pieces::Pieces;
 use super::pools;
 use super::spread::Scans;
 use super::stored::{Stored, most};
+use super::tables;
 use crate::executable::charge::{LaidAnew, MIN_BYTES};
 use crate::executable::free_layouts::DimensionOrder;
 use crate::executable::image_padding::{self, Images};
@@ -17,11 +18,6 @@ use tpu_base::units::Bytes;
 use tpu_ops::{LayoutRule, Operator, Relayout, Structural, TOP_K, top_k};
 use tpu_program::plan::Plan;
 use tpu_stablehlo::ir::{Function, Operation};
-
-/// How often padded rows of a table fill the core's memory if the table lies there without padding:
-/// one of which rows are only looked up, and one to which rows are added.
-const LOOKED_UP: u64 = 2;
-const ADDED_TO: u64 = 8;
 
 /// What was found so far.
 #[derive(Debug)]
@@ -40,7 +36,7 @@ pub(super) struct RelayoutSearch<'m> {
     /// Tables of which rows are taken, in rows.
     pub(super) tables: BTreeSet<CallValue>,
     /// Those of them that are updated.
-    updated: BTreeSet<CallValue>,
+    pub(super) updated: BTreeSet<CallValue>,
 }
 
 impl<'m> RelayoutSearch<'m> {
@@ -70,7 +66,7 @@ impl<'m> RelayoutSearch<'m> {
             self.kept(of, (&array, source), Some(stored), 0);
         }
         let mut stored = std::mem::take(&mut self.stored);
-        one_at_a_time(&mut stored, &self.updated);
+        tables::one_group_at_a_time(body, &mut stored, &self.updated);
         self.take(most(body, &stored));
         if self.images.is_empty() {
             return [None, None];
@@ -112,42 +108,8 @@ impl<'m> RelayoutSearch<'m> {
                     }
                 }
             }
-            Relayout::Gathered => {
-                if let (Some(table), Some(rows)) = (of.operand(0), of.result()) {
-                    let Some(result) = body.result(&of) else { return };
-                    let at_once = body.is_returned(result);
-                    let stored =
-                        if at_once { rows.in_padded_rows(rules) } else { rows.in_rows(rules) };
-                    let (value, lies_so) = (body.operands(&of).next(), table.in_padded_rows(rules));
-                    let is_updated =
-                        value.is_some_and(|of| body.is_given(of) && body.is_read_by_elements(of));
-                    let times = if is_updated { ADDED_TO } else { LOOKED_UP };
-                    let bytes = table.as_table(rules, times);
-                    match (value, lies_so) {
-                        // What reads the table later reads it so.
-                        (Some(value), Some(lies_so)) if bytes == lies_so.0.0 => {
-                            self.kept(of, (&rows, result), stored, 0);
-                            if self.tables.insert(value) {
-                                self.kept(of, (&table, value), Some(lies_so), 0);
-                                self.updated.extend(Some(value).filter(|_| is_updated));
-                            }
-                        }
-                        _ => self.kept(of, (&rows, result), stored, bytes),
-                    }
-                }
-            }
-            Relayout::Scattered => {
-                let (into, added) = (of.operand(0), of.operand(of.operation.operands.len() - 1));
-                if let (Some(into), Some(added)) = (into, added) {
-                    let stored = added.in_padded_rows(rules);
-                    let table = into.as_table(rules, ADDED_TO);
-                    self.passing(of, &added, stored, table);
-                    let rows = into.in_padded_rows(rules).filter(|_| table == 0);
-                    if let Some(result) = body.result(&of).filter(|&of| !body.is_returned(of)) {
-                        self.kept(of, (&into, result), rows, 0);
-                    }
-                }
-            }
+            Relayout::Gathered => self.looked_up(body, of),
+            Relayout::Scattered => self.added_to(body, of),
             Relayout::Windows => {
                 let (Some(from), Some(to)) = (of.operand(0), of.result()) else { return };
                 if from.dims != to.dims {
@@ -374,19 +336,6 @@ impl<'m> RelayoutSearch<'m> {
     }
 }
 
-/// Of several tables that are updated, one is in padded rows at a time: the largest one from where
-/// rows of it are looked up, the others while that happens.
-fn one_at_a_time(stored: &mut [Stored<'_>], updated: &BTreeSet<CallValue>) {
-    let mut tables: Vec<&mut Stored<'_>> = stored
-        .iter_mut()
-        .filter(|one| one.value.is_some_and(|value| updated.contains(&value)))
-        .collect();
-    tables.sort_by_key(|one| std::cmp::Reverse(one.own));
-    for table in tables.into_iter().skip(1) {
-        (table.passing, table.own, table.value) = (table.bytes(), 0, None);
-    }
-}
-
 /// Operations on elements that are followed from a reshape.
 const DEPTH: usize = 8;
 
@@ -423,66 +372,6 @@ fn compared(body: &WrittenOut<'_>, value: CallValue, to: &Array) -> Option<DType
 #[cfg(test)]
 mod tests {
     use super::super::tests::charged;
-
-    /// Lines that look up so many rows of a table `%a`, and what they are of.
-    fn looked_up(table: &str, rows: &str) -> String {
-        let columns = table.split('x').nth(1).unwrap_or_default();
-        format!(
-            "%g = \"stablehlo.gather\"(%a, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims \
-             = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, \
-             indices_are_sorted = false, slice_sizes = array<i64: 1, {columns}>}}> : ({table}, \
-             tensor<65536x1xi32>) -> {rows}\n%h = stablehlo.sine %g : {rows}"
-        )
-    }
-
-    /// What a step of training a table of so many rows and columns lays anew.
-    fn descended(rows: u64, columns: u64) -> u64 {
-        let table = format!("tensor<{rows}x{columns}xf32>");
-        let taken = format!("tensor<65536x{columns}xf32>");
-        let scatter = format!(
-            "%s = \"stablehlo.scatter\"(%z, %i, %h) <{{scatter_dimension_numbers = \
-             #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], \
-             scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, \
-             unique_indices = false}}> ({{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n\
-             %m = stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %m : tensor<f32>\n}}) : \
-             ({table}, tensor<65536x1xi32>, {taken}) -> {table}"
-        );
-        let parameters = format!("%a: {table}, %i: tensor<65536x1xi32>, %z: {table}");
-        let gather = looked_up(&table, &taken);
-        let descend = format!("{gather}\n{scatter}\n%r = stablehlo.subtract %a, %s : {table}");
-        charged(&parameters, &descend, &table)
-    }
-
-    const TAKEN: u64 = 65_536 * 128 * 4;
-
-    #[test]
-    fn a_table_that_is_read_again_lies_in_rows_until_then() {
-        // As libtpu 0.0.51 says of a step of training on a v5e: the table and its gradient.
-        for (rows, columns) in [(1_048_576, 64), (1_048_576, 32), (1_048_576, 16), (262_144, 64)] {
-            assert_eq!(
-                descended(rows, columns),
-                2 * rows * 128 * 4 + 2 * TAKEN,
-                "{rows} {columns}"
-            );
-        }
-        // Without padding they have room in the core.
-        assert_eq!(descended(2_097_152, 16), 2_097_152 * 16 * 4 + 2 * TAKEN);
-    }
-
-    #[test]
-    fn a_table_of_which_rows_are_only_looked_up_lies_in_the_core_if_padding_is_most_of_it() {
-        let looked = |rows: u64, columns: u64| {
-            let table = format!("tensor<{rows}x{columns}xf32>");
-            let taken = format!("tensor<65536x{columns}xf32>");
-            let once = format!("{}\n%r = stablehlo.negate %h : {taken}", looked_up(&table, &taken));
-            charged(&format!("%a: {table}, %i: tensor<65536x1xi32>"), &once, &taken)
-        };
-        for (rows, columns) in [(1_048_576, 64), (393_216, 64), (262_144, 64), (307_200, 32)] {
-            assert_eq!(looked(rows, columns), rows * 128 * 4 + TAKEN, "{rows} {columns}");
-        }
-        assert_eq!(looked(614_400, 32), 614_400 * 32 * 4 + TAKEN);
-        assert_eq!(looked(204_800, 64), TAKEN, "padded rows have room in the core");
-    }
 
     #[test]
     fn what_is_narrowed_is_laid_anew_as_it_was() {

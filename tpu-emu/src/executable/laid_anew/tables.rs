@@ -1,0 +1,208 @@
+//! Tables of which rows are looked up, and to which rows are added.
+use super::body::{CallOperation, CallValue, WrittenOut};
+use super::search::RelayoutSearch;
+use super::stored::Stored;
+use crate::executable::stored_array::{Array, CORE_BYTES, TableUse};
+use std::collections::BTreeSet;
+use tpu_base::tensor::DType;
+use tpu_ops::{Operator, Relayout};
+
+/// Fewer rows are added to an array in another one; so many are added in place.
+const FEW_ROWS: u64 = 16_384;
+/// Operations between rows that are looked up and the products that read them.
+const STEPS: usize = 4;
+
+impl<'m> RelayoutSearch<'m> {
+    /// Rows that are taken of a table. What reads the table later reads it as it lies for them, but
+    /// where products alone read the rows, and the core has room for the table in 16 bits: then it
+    /// is laid so for these only.
+    pub(super) fn looked_up(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
+        let rules = self.rules;
+        let (Some(table), Some(rows)) = (of.operand(0), of.result()) else { return };
+        let Some(result) = body.result(&of) else { return };
+        let at_once = body.is_returned(result);
+        let stored = if at_once { rows.in_padded_rows(rules) } else { rows.in_rows(rules) };
+        let (value, lies_so) = (body.operands(&of).next(), table.in_padded_rows(rules));
+        let is_updated = value.is_some_and(|of| body.is_given(of) && body.is_read_by_elements(of));
+        let use_of = if is_updated { TableUse::Updated } else { TableUse::LookedUp };
+        let bytes = table.as_table(rules, use_of);
+        let narrow = Array { dtype: DType::Bf16, ..table.clone() }.in_rows(rules);
+        let multiplied = is_updated
+            && narrow.is_some_and(|(bytes, _)| bytes.0 < CORE_BYTES)
+            && body.ends_in(result, Relayout::Multiplied, STEPS);
+        match (value, lies_so) {
+            (Some(value), Some(lies_so)) if bytes == lies_so.0.0 && !multiplied => {
+                self.kept(of, (&rows, result), stored, 0);
+                if self.tables.insert(value) {
+                    self.kept(of, (&table, value), Some(lies_so), 0);
+                    self.updated.extend(Some(value).filter(|_| is_updated));
+                }
+            }
+            _ => self.kept(of, (&rows, result), stored, bytes),
+        }
+    }
+
+    /// Rows that are added to a table.
+    pub(super) fn added_to(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
+        let rules = self.rules;
+        let (into, added) = (of.operand(0), of.operand(of.operation.operands.len() - 1));
+        let (Some(into), Some(added)) = (into, added) else { return };
+        let stored = added.in_padded_rows(rules);
+        let table = into.as_table(rules, TableUse::Updated);
+        let rows = added.dims.iter().rev().skip(1).fold(1_u64, |all, &of| all.saturating_mul(of));
+        let few = into.dims.len() == 2 && rows < FEW_ROWS;
+        self.passing(of, &added, stored, if few { table.saturating_mul(2) } else { table });
+        let rows = into.in_padded_rows(rules).filter(|_| table == 0);
+        if let Some(result) = body.result(&of).filter(|&of| !body.is_returned(of)) {
+            self.kept(of, (&into, result), rows, 0);
+        }
+    }
+}
+
+/// Of several tables that are updated, those are in padded rows together of which rows are looked
+/// up for the update of one of them: the largest group from where rows are looked up, the others
+/// while that happens.
+pub(super) fn one_group_at_a_time(
+    body: &WrittenOut<'_>,
+    stored: &mut [Stored<'_>],
+    updated: &BTreeSet<CallValue>,
+) {
+    if updated.len() < 2 {
+        return;
+    }
+    let is_added_to = |of: &&CallOperation<'_>| matches!(of.operator, Operator::Row(row) if row.relayout == Relayout::Scattered);
+    let needed = |of: &CallOperation<'_>| body.needed(of).intersection(updated).copied().collect();
+    let groups: Vec<BTreeSet<CallValue>> =
+        body.operations.iter().filter(is_added_to).map(needed).collect();
+    let bytes = |group: &BTreeSet<CallValue>| -> u64 {
+        let of = stored.iter().filter(|one| one.value.is_some_and(|of| group.contains(&of)));
+        of.fold(0, |sum, one| sum.saturating_add(one.own))
+    };
+    let Some(largest) = groups.iter().max_by_key(|group| bytes(group)) else { return };
+    let others = stored
+        .iter_mut()
+        .filter(|one| one.value.is_some_and(|of| updated.contains(&of) && !largest.contains(&of)));
+    for table in others {
+        (table.passing, table.own, table.value) = (table.bytes(), 0, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::charged;
+
+    /// Lines that look up so many rows of a table `%a`, and what they are of.
+    fn looked_up(table: &str, rows: &str) -> String {
+        let columns = table.split('x').nth(1).unwrap_or_default();
+        format!(
+            "%g = \"stablehlo.gather\"(%a, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims \
+             = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, \
+             indices_are_sorted = false, slice_sizes = array<i64: 1, {columns}>}}> : ({table}, \
+             tensor<65536x1xi32>) -> {rows}\n%h = stablehlo.sine %g : {rows}"
+        )
+    }
+
+    /// What a step of training a table of so many rows and columns lays anew.
+    fn descended(rows: u64, columns: u64) -> u64 {
+        let table = format!("tensor<{rows}x{columns}xf32>");
+        let taken = format!("tensor<65536x{columns}xf32>");
+        let scatter = format!(
+            "%s = \"stablehlo.scatter\"(%z, %i, %h) <{{scatter_dimension_numbers = \
+             #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], \
+             scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, \
+             unique_indices = false}}> ({{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n\
+             %m = stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %m : tensor<f32>\n}}) : \
+             ({table}, tensor<65536x1xi32>, {taken}) -> {table}"
+        );
+        let parameters = format!("%a: {table}, %i: tensor<65536x1xi32>, %z: {table}");
+        let gather = looked_up(&table, &taken);
+        let descend = format!("{gather}\n{scatter}\n%r = stablehlo.subtract %a, %s : {table}");
+        charged(&parameters, &descend, &table)
+    }
+
+    const TAKEN: u64 = 65_536 * 128 * 4;
+
+    #[test]
+    fn a_table_that_is_read_again_lies_in_rows_until_then() {
+        // As libtpu 0.0.51 says of a step of training on a v5e: the table and its gradient.
+        for (rows, columns) in [(1_048_576, 64), (1_048_576, 32), (1_048_576, 16), (262_144, 64)] {
+            assert_eq!(
+                descended(rows, columns),
+                2 * rows * 128 * 4 + 2 * TAKEN,
+                "{rows} {columns}"
+            );
+        }
+        // Without padding they have room in the core.
+        assert_eq!(descended(2_097_152, 16), 2_097_152 * 16 * 4 + 2 * TAKEN);
+    }
+
+    #[test]
+    fn a_table_of_which_rows_are_only_looked_up_lies_in_the_core_if_padding_is_most_of_it() {
+        let looked = |rows: u64, columns: u64| {
+            let table = format!("tensor<{rows}x{columns}xf32>");
+            let taken = format!("tensor<65536x{columns}xf32>");
+            let once = format!("{}\n%r = stablehlo.negate %h : {taken}", looked_up(&table, &taken));
+            charged(&format!("%a: {table}, %i: tensor<65536x1xi32>"), &once, &taken)
+        };
+        for (rows, columns) in [(1_048_576, 64), (393_216, 64), (262_144, 64), (307_200, 32)] {
+            assert_eq!(looked(rows, columns), rows * 128 * 4 + TAKEN, "{rows} {columns}");
+        }
+        assert_eq!(looked(614_400, 32), 614_400 * 32 * 4 + TAKEN);
+        assert_eq!(looked(204_800, 64), TAKEN, "padded rows have room in the core");
+    }
+
+    /// How many tables of so many rows a step lays anew that trains two of them, by these lines on
+    /// rows `%g` of the one and `%k` of the other, so many of each.
+    fn both_descended(rows: u64, lines: &str, count: u64) -> u64 {
+        let (table, taken) = (&format!("tensor<{rows}x64xf32>"), format!("tensor<{count}x64xf32>"));
+        let given = format!("tensor<{count}x1xi32>");
+        let gather = |rows: &str, from: &str| {
+            format!(
+                "{rows} = \"stablehlo.gather\"({from}, %i) <{{dimension_numbers = \
+                 #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = \
+                 [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}}> : ({table}, {given}) \
+                 -> {taken}\n"
+            )
+        };
+        let scatter = |sum: &str, rows: &str| {
+            format!(
+                "{sum} = \"stablehlo.scatter\"(%z, %i, {rows}) <{{scatter_dimension_numbers = \
+                 #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], \
+                 scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{\n^bb0(%x: \
+                 tensor<f32>, %y: tensor<f32>):\n%m = stablehlo.add %x, %y : tensor<f32>\n\
+                 stablehlo.return %m : tensor<f32>\n}}) : ({table}, {given}, {taken}) -> {table}\n"
+            )
+        };
+        let body = [
+            gather("%g", "%a"),
+            gather("%k", "%b"),
+            lines.replace("ROWS", &taken),
+            scatter("%s", "%h"),
+            scatter("%t", "%l"),
+            format!("%u = stablehlo.subtract %a, %s : {table}\n"),
+            format!("%v = stablehlo.subtract %b, %t : {table}\n"),
+            format!("%r = stablehlo.add %u, %v : {table}"),
+        ];
+        let parameters = format!("%a: {table}, %b: {table}, %i: {given}, %z: {table}");
+        charged(&parameters, &body.concat(), table) / (rows * 128 * 4)
+    }
+
+    #[test]
+    fn tables_are_padded_together_where_one_is_updated_by_rows_of_the_other() {
+        let apart = "%h = stablehlo.sine %g : ROWS\n%l = stablehlo.sine %k : ROWS\n";
+        let together = "%h = stablehlo.multiply %g, %k : ROWS\n%l = stablehlo.add %g, %k : ROWS\n";
+        let tables = |lines: &str, count| both_descended(524_288, lines, count);
+        // Of libtpu 0.0.51: three tables and their updates one by one, and two of which products of
+        // rows are learned.
+        assert_eq!(tables(apart, 65_536), 2);
+        assert_eq!(tables(together, 65_536), 3);
+        // A few rows are added beside zeros.
+        assert_eq!(tables(together, 8192), 4);
+        let multiplied = "%q = stablehlo.dot_general %g, %g, contracting_dims = [1] x [1] : (ROWS, ROWS) -> tensor<8192x8192xf32>\n\
+             %h = stablehlo.dot_general %q, %k, contracting_dims = [1] x [0] : (tensor<8192x8192xf32>, ROWS) -> ROWS\n\
+             %l = stablehlo.cosine %k : ROWS\n";
+        // Products read rows of a table in 16 bits, which is not what its update reads.
+        assert_eq!(both_descended(400_000, multiplied, 8192), 3);
+        assert_eq!(tables(multiplied, 8192), 4, "the core has no room for them");
+    }
+}
