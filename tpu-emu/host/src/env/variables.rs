@@ -97,9 +97,10 @@ pub const VARIABLES: &[Variable] = &[
         values: "`avx512`, `avx2` or `portable`",
         default: "`avx512`",
         effect: "The widest vectors that programs' loops use, where the processor has them. Loops \
-                 become machine code with `avx512` and `avx2`. Results do not depend on it, but for \
-                 the last bits of sums of products of floats. The libraries `gemm` and `rustfft` \
-                 choose their vectors themselves.",
+                 become machine code with `avx512` and `avx2`. Results do not depend \
+                 on it between `avx512` and `avx2`; with `portable`, sums of products of floats are \
+                 rounded twice for each term, and their last bits are others. The libraries `gemm` \
+                 and `rustfft` choose their vectors themselves.",
         set: |settings, value| {
             settings.vectors = match value {
                 "avx512" => Level::Avx512,

@@ -13,8 +13,11 @@ use std::ops::Range;
 
 /// Rows whose sums run beside each other.
 const TOGETHER: usize = 4;
-/// Vectors of a row whose sums do.
+/// Groups of elements of a row whose sums do.
 const WAYS: usize = 4;
+/// Elements of a group: those of a vector of 512 bits. Narrower vectors share one, so that each sum
+/// is of the same elements in the same order.
+const GROUP: usize = 16;
 
 /// `out[i] = Σ_l matrix[i, l]·vector[l]`. Large ones are split over threads.
 pub(crate) fn product<T: Panel>(
@@ -147,22 +150,36 @@ impl<T: Panel> WithSimd for WidenedRow<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { data, across, vector, out, add } = self;
-        let (whole, rest) = out.as_chunks_mut::<TOGETHER>();
-        let first = whole.len() * TOGETHER;
-        for (out, i) in whole.iter_mut().zip((0..).step_by(TOGETHER)) {
-            dots::<T, S, TOGETHER>(simd, &data[i * across..], across, vector, out, add);
-        }
-        for (out, i) in rest.iter_mut().zip(first..) {
-            let out = std::array::from_mut(out);
-            dots::<T, S, 1>(simd, &data[i * across..], across, vector, out, add);
+        // Sums of as many rows as there are vectors for.
+        match S::F32_LANES {
+            GROUP => self.rows::<S, TOGETHER, 1>(simd),
+            8 => self.rows::<S, { TOGETHER / 2 }, 2>(simd),
+            4 => self.rows::<S, 1, 4>(simd),
+            _ => self.rows::<S, 1, GROUP>(simd),
         }
     }
 }
 
-/// The sums of `M` rows.
+impl<T: Panel> WidenedRow<'_, T> {
+    /// `M` rows at a time, with `P` vectors a group.
+    #[inline(always)]
+    fn rows<S: Simd, const M: usize, const P: usize>(self, simd: S) {
+        let Self { data, across, vector, out, add } = self;
+        let (whole, rest) = out.as_chunks_mut::<M>();
+        let first = whole.len() * M;
+        for (out, i) in whole.iter_mut().zip((0..).step_by(M)) {
+            dots::<T, S, M, P>(simd, &data[i * across..], across, vector, out, add);
+        }
+        for (out, i) in rest.iter_mut().zip(first..) {
+            let out = std::array::from_mut(out);
+            dots::<T, S, 1, P>(simd, &data[i * across..], across, vector, out, add);
+        }
+    }
+}
+
+/// The sums of `M` rows, with `P` vectors a group.
 #[inline(always)]
-fn dots<T: Panel, S: Simd, const M: usize>(
+fn dots<T: Panel, S: Simd, const M: usize, const P: usize>(
     simd: S,
     data: &[T],
     across: usize,
@@ -170,33 +187,49 @@ fn dots<T: Panel, S: Simd, const M: usize>(
     out: &mut [T; M],
     add: bool,
 ) {
+    debug_assert_eq!(P * S::F32_LANES, GROUP);
     let zero = <T as Work>::ZERO;
-    let mut sums = [[T::splat(simd, zero); WAYS]; M];
-    let (factors, _) = T::vectors::<S>(vector).as_chunks::<WAYS>();
-    let mut rows = [factors; M];
+    let mut sums = [[[T::splat(simd, zero); P]; WAYS]; M];
+    let groups = T::vectors::<S>(vector).as_chunks::<P>().0;
+    let (factors, single) = groups.as_chunks::<WAYS>();
+    let mut rows = [groups; M];
     for i in 0..M {
         let row = &data[i * across..][..vector.len()];
-        rows[i] = &T::vectors::<S>(row).as_chunks::<WAYS>().0[..factors.len()];
+        rows[i] = &T::vectors::<S>(row).as_chunks::<P>().0[..groups.len()];
     }
     for (l, factors) in factors.iter().enumerate() {
         for i in 0..M {
+            let row = &rows[i][l * WAYS..][..WAYS];
             for j in 0..WAYS {
-                sums[i][j] = T::multiply_add(simd, factors[j], rows[i][l][j], sums[i][j]);
+                for p in 0..P {
+                    sums[i][j][p] = T::multiply_add(simd, factors[j][p], row[j][p], sums[i][j][p]);
+                }
             }
         }
     }
-    let done = factors.len() * WAYS * S::F32_LANES;
-    let (factors, rest) =
-        vector[done..].split_at((vector.len() - done) / S::F32_LANES * S::F32_LANES);
+    let done = groups.len() * GROUP;
     for i in 0..M {
-        let row = &data[i * across..][done..vector.len()];
-        let (values, last) = row.split_at(factors.len());
-        for (&factor, &value) in T::vectors::<S>(factors).iter().zip(T::vectors::<S>(values)) {
-            sums[i][0] = T::multiply_add(simd, factor, value, sums[i][0]);
+        for (factors, row) in single.iter().zip(&rows[i][factors.len() * WAYS..]) {
+            for p in 0..P {
+                sums[i][0][p] = T::multiply_add(simd, factors[p], row[p], sums[i][0][p]);
+            }
         }
         let [a, b, c, d] = sums[i];
-        let mut sum = T::sum_of(simd, T::add(simd, T::add(simd, a, b), T::add(simd, c, d)));
-        for (&factor, &value) in rest.iter().zip(last) {
+        let mut parts = a;
+        for p in 0..P {
+            parts[p] = T::add(simd, T::add(simd, a[p], b[p]), T::add(simd, c[p], d[p]));
+        }
+        // Halves are added to one another, as those of a vector are.
+        let mut half = P / 2;
+        while half > 0 {
+            for p in 0..half {
+                parts[p] = T::add(simd, parts[p], parts[p + half]);
+            }
+            half /= 2;
+        }
+        let mut sum = T::sum_of(simd, parts[0]);
+        let last = &data[i * across..][done..vector.len()];
+        for (&factor, &value) in vector[done..].iter().zip(last) {
             sum = sum.plus(factor, value);
         }
         out[i] = if add { out[i].sum(sum) } else { sum };
@@ -278,6 +311,32 @@ mod tests {
                         assert_eq!(sums, wanted, "{rows} {depth} {strides:?}");
                     });
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_of_every_width_with_one_rounding_give_the_same_bits() {
+        let number = |i: usize| (u16::try_from(i * 7919 % 10_007).unwrap() as f32).sqrt() - 40.0;
+        let data: Vec<f32> = (0..9 * 300).map(number).collect();
+        for rows in [1, 2, 3, 4, 9] {
+            for depth in [0, 1, 7, 8, 15, 16, 17, 31, 48, 63, 64, 65, 100, 127, 130, 300] {
+                let side = |strides, start| Strided {
+                    load: Load::Plain,
+                    bytes: cast_slice(&data),
+                    start: [start, 0],
+                    strides,
+                };
+                let found: std::cell::OnceCell<Vec<u32>> = std::cell::OnceCell::new();
+                simd::at_every_level(|level| {
+                    if level != simd::Level::Portable {
+                        let mut out = vec![f32::NAN; rows];
+                        product(side([300, 1], 0), side([0, 1], 4), depth, &mut out);
+                        let bits: Vec<u32> = out.iter().map(|sum| sum.to_bits()).collect();
+                        let known = found.get_or_init(|| bits.clone());
+                        assert_eq!(*known, bits, "{rows} of {depth}");
+                    }
+                });
             }
         }
     }
