@@ -65,7 +65,7 @@ build:
 wheel: $(VENVS)/wheel/ready
 	rm -f target/wheel/*.whl
 	$(VENVS)/wheel/bin/python pjrt-plugin/wheel/backend.py
-	PATH=$(CURDIR)/$(VENVS)/wheel/bin:$$PATH maturin build --compatibility manylinux_2_28 --out target/wheel
+	PATH=$(CURDIR)/$(VENVS)/wheel/bin:$$PATH maturin build --compatibility manylinux_2_28 --compression-level 9 --out target/wheel
 	$(VENVS)/wheel/bin/auditwheel show target/wheel/*.whl
 	ls -l target/wheel/*.whl
 
