@@ -12,8 +12,7 @@ pub(super) const MIN_BYTES: u64 = 1 << 20;
 pub(crate) enum Charged {
     /// It is there when they are not.
     Alone,
-    /// It is the padding of some of them, or what is not stored here, where they take most, at this
-    /// position.
+    /// It lies beside them at this position: their padding, or what is not stored here.
     Beside(u64),
 }
 

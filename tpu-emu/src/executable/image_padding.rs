@@ -112,9 +112,7 @@ fn most(all: &[Temporary<'_>], bytes: impl Fn(&Temporary<'_>) -> u64) -> Option<
 /// A temporary as a chip lays it.
 fn padded<'a>(images: &Images, rules: TileRules, slot: &'a ArenaSlot) -> Temporary<'a> {
     let dense = to_u64(slot.bytes);
-    let stored = slot.shape.as_ref().and_then(|shape| {
-        let dims: Vec<u64> = shape.dims.iter().map(|&dim| to_u64(dim)).collect();
-        let array = Array { dtype: shape.dtype, dims };
+    let stored = Array::in_slot(slot).and_then(|array| {
         let (bytes, layout) = images.stored(rules, &array)?;
         Some((bytes, array, layout))
     });

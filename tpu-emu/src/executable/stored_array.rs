@@ -1,8 +1,9 @@
 //! Arrays as a chip stores them where it lays them anew, and the bytes that they take padded.
 use crate::hbm::layout::{Layout, TileRules, default_layout, explicit_layout, padded_bytes};
 use tpu_base::tensor::{DType, dtype::DeviceElement};
-use tpu_base::units::Bytes;
+use tpu_base::units::{Bytes, to_u64};
 use tpu_program::import::element_type;
+use tpu_program::plan::ArenaSlot;
 use tpu_stablehlo::ir::{Function, Value};
 
 /// Lanes of a tile.
@@ -13,7 +14,7 @@ pub(super) const SUBLANES: u64 = 8;
 pub(super) const CORE_BYTES: u64 = 128 << 20;
 
 /// An array: its element type and its extents.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Array {
     /// The type of an element.
     pub(super) dtype: DType,
@@ -29,6 +30,13 @@ impl Array {
         let dims: Vec<u64> =
             of.dims.iter().map(|&dim| u64::try_from(dim).ok()).collect::<Option<_>>()?;
         dims.iter().all(|&dim| dim > 0).then_some(Self { dtype, dims })
+    }
+
+    /// The array in a slot of a plan, if it is one.
+    pub(super) fn in_slot(slot: &ArenaSlot) -> Option<Self> {
+        let shape = slot.shape.as_ref()?;
+        let dims = shape.dims.iter().map(|&dim| to_u64(dim)).collect();
+        Some(Self { dtype: shape.dtype, dims })
     }
 
     /// The element as devices count it.

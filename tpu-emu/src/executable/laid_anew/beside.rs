@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use tpu_base::tensor::DType;
 use tpu_base::units::to_u64;
 use tpu_ops::{Operator, Relayout};
-use tpu_program::plan::{ArenaSlot, Plan};
+use tpu_program::plan::Plan;
 use tpu_stablehlo::ir::LocationId;
 
 /// Operations on elements, such as masks, between the gradient of a pool and convolutions.
@@ -172,9 +172,8 @@ impl<'a, 'm> Moments<'a, 'm> {
                 return (once || self.temporaries[of].slot.last <= until).then_some(of);
             }
             let dims = self.body.array(value)?.dims;
-            let whole = |&of: &CallValue| self.body.array(of).is_some_and(|of| of.dims == dims);
-            value =
-                self.body.operands(&maker).find(whole).filter(|_| once && maker.is_by_element())?;
+            let mut whole = self.body.operands_of(&maker, &dims);
+            value = whole.next().filter(|_| once && maker.is_by_element())?;
         }
     }
 }
@@ -216,45 +215,40 @@ fn level(temporaries: &[Temporary<'_>], positions: usize) -> Vec<u64> {
 /// The temporary that each operation makes: the n-th one of a place and a type belongs to the n-th
 /// operation, where there are as many.
 fn made(body: &WrittenOut<'_>, temporaries: &[Temporary<'_>]) -> Vec<Option<usize>> {
-    let shaped = (0..temporaries.len()).filter(|&of| temporaries[of].slot.shape.is_some());
-    let mut by_place: HashMap<LocationId, Vec<usize>> = HashMap::new();
-    for of in shaped {
-        by_place.entry(temporaries[of].slot.location).or_default().push(of);
+    /// Temporaries of a place and a type, and the operations that make such arrays.
+    struct Alike {
+        array: Array,
+        temporaries: Vec<usize>,
+        makers: Vec<usize>,
     }
-    let is = |of: usize, array: &Array| {
-        let shape = temporaries[of].slot.shape.as_ref();
-        shape.is_some_and(|shape| {
-            let dims = shape.dims.iter().map(|&dim| to_u64(dim));
-            shape.dtype == array.dtype && dims.eq(array.dims.iter().copied())
-        })
-    };
-    // The operations of the place and type of each temporary that is the first one of its own.
-    let mut makers: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut by_place: HashMap<LocationId, Vec<usize>> = HashMap::new();
+    let mut all: Vec<Alike> = Vec::new();
+    for (at, of) in temporaries.iter().enumerate() {
+        let Some(array) = Array::in_slot(of.slot) else { continue };
+        let here = by_place.entry(of.slot.location).or_default();
+        match here.iter().find(|&&alike| all[alike].array == array) {
+            Some(&alike) => all[alike].temporaries.push(at),
+            None => {
+                here.push(all.len());
+                all.push(Alike { array, temporaries: vec![at], makers: Vec::new() });
+            }
+        }
+    }
     for of in &body.operations {
         let Some(here) = by_place.get(&of.location) else { continue };
         for (array, _) in body.results(of) {
-            if let Some(&first) = here.iter().find(|&&of| is(of, &array)) {
-                makers.entry(first).or_default().push(of.at);
+            if let Some(&alike) = here.iter().find(|&&alike| all[alike].array == array) {
+                all[alike].makers.push(of.at);
             }
         }
     }
     let mut found = vec![None; body.operations.len()];
-    for first in 0..temporaries.len() {
-        let Some(makers) = makers.get(&first) else { continue };
-        let Some(array) = array_of(temporaries[first].slot) else { continue };
-        let here = &by_place[&temporaries[first].slot.location];
-        let same = here.iter().copied().filter(|&of| is(of, &array));
-        if same.clone().count() == makers.len() {
-            makers.iter().zip(same).for_each(|(&of, at)| found[of] = Some(at));
+    for Alike { temporaries, makers, .. } in all {
+        if temporaries.len() == makers.len() {
+            makers.into_iter().zip(temporaries).for_each(|(of, at)| found[of] = Some(at));
         }
     }
     found
-}
-
-fn array_of(slot: &ArenaSlot) -> Option<Array> {
-    let shape = slot.shape.as_ref()?;
-    let dims = shape.dims.iter().map(|&dim| to_u64(dim)).collect();
-    Some(Array { dtype: shape.dtype, dims })
 }
 
 #[cfg(test)]
@@ -263,6 +257,7 @@ mod tests {
     use super::*;
     use crate::hbm::layout::TileRules;
     use tpu_base::tensor::Shape;
+    use tpu_program::plan::ArenaSlot;
     use tpu_stablehlo::text::parse;
 
     const CONVOLUTION: &str = "dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad \

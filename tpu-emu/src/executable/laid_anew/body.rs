@@ -188,6 +188,15 @@ impl<'m> WrittenOut<'m> {
         of.operation.operands.iter().map(|&value| self.known(number(of.base, value)))
     }
 
+    /// The operands of an operation that have these extents.
+    pub(super) fn operands_of(
+        &self,
+        of: &CallOperation<'m>,
+        dims: &[u64],
+    ) -> impl Iterator<Item = CallValue> {
+        self.operands(of).filter(move |&of| self.array(of).is_some_and(|of| of.dims == dims))
+    }
+
     /// The first result of an operation.
     pub(super) fn result(&self, of: &CallOperation<'m>) -> Option<CallValue> {
         of.operation.results.first().map(|&value| number(of.base, value))
@@ -278,17 +287,20 @@ impl<'m> WrittenOut<'m> {
         self.readers().get(value.index()) == Some(&1)
     }
 
+    /// The operations that read a value.
+    fn reading(&self, value: CallValue) -> impl Iterator<Item = &CallOperation<'m>> {
+        self.operations.iter().filter(move |of| self.operands(of).any(|of| of == value))
+    }
+
     /// Whether an operation on elements reads a value.
     pub(super) fn is_read_by_elements(&self, value: CallValue) -> bool {
-        let mut readers = self.operations.iter().filter(|of| of.is_by_element());
-        readers.any(|of| self.operands(of).any(|of| of == value))
+        self.reading(value).any(CallOperation::is_by_element)
     }
 
     /// Whether operations that lay arrays anew so are all that reads a value, at once or behind a
     /// few operations on elements, joins and reshapes.
     pub(super) fn ends_in(&self, value: CallValue, relayout: Relayout, steps: usize) -> bool {
-        let mut readers =
-            self.operations.iter().filter(|of| self.operands(of).any(|of| of == value)).peekable();
+        let mut readers = self.reading(value).peekable();
         readers.peek().is_some()
             && readers.all(|of| match of.operator {
                 Operator::Row(row) if row.relayout == relayout => true,

@@ -46,12 +46,11 @@ pub(super) fn operand_kept<'m>(
     let value = body.operands(of).next()?;
     let maker = body.maker(value).filter(CallOperation::is_by_element)?;
     let array = body.array(value)?;
-    let whole = |&of: &CallValue| body.array(of).is_some_and(|of| of.dims == array.dims);
     let is_read_after = |source: CallValue| body.end(source) >= Some(of.at);
-    let mut sources = body.operands(&maker).filter(whole);
-    sources
-        .any(|source| !body.is_given(source) && is_read_after(source))
-        .then_some((maker, array, value))
+    let is_kept = body
+        .operands_of(&maker, &array.dims)
+        .any(|source| !body.is_given(source) && is_read_after(source));
+    is_kept.then_some((maker, array, value))
 }
 
 #[cfg(test)]

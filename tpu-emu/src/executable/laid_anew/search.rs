@@ -355,12 +355,11 @@ fn compared(body: &WrittenOut<'_>, value: CallValue, to: &Array) -> Option<DType
             return compares.then_some(dtype);
         }
         let maker = body.maker(at).filter(CallOperation::is_by_element)?;
-        let is_whole = |&of: &CallValue| {
-            let maker = body.maker(of);
+        let is_array = |&of: &CallValue| {
             let scalar = |of: CallOperation<'_>| of.operand(0).is_none_or(|of| of.dims.is_empty());
-            body.array(of).is_some_and(|of| of.dims == own.dims) && !maker.is_some_and(scalar)
+            !body.maker(of).is_some_and(scalar)
         };
-        let mut whole = body.operands(&maker).filter(is_whole);
+        let mut whole = body.operands_of(&maker, &own.dims).filter(is_array);
         at = whole.next()?;
         if whole.next().is_some() {
             return None;

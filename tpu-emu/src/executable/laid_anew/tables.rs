@@ -22,23 +22,25 @@ impl<'m> RelayoutSearch<'m> {
         let Some(result) = body.result(&of) else { return };
         let at_once = body.is_returned(result);
         let stored = if at_once { rows.in_padded_rows(rules) } else { rows.in_rows(rules) };
-        let (value, lies_so) = (body.operands(&of).next(), table.in_padded_rows(rules));
-        let is_updated = value.is_some_and(|of| body.is_given(of) && body.is_read_by_elements(of));
+        let (Some(value), Some(lies_so)) = (body.operands(&of).next(), table.in_padded_rows(rules))
+        else {
+            return self.kept(of, (&rows, result), stored, 0);
+        };
+        let is_updated = body.is_given(value) && body.is_read_by_elements(value);
         let use_of = if is_updated { TableUse::Updated } else { TableUse::LookedUp };
         let bytes = table.as_table(rules, use_of);
-        let narrow = Array { dtype: DType::Bf16, ..table.clone() }.in_rows(rules);
-        let multiplied = is_updated
-            && narrow.is_some_and(|(bytes, _)| bytes.0 < CORE_BYTES)
-            && body.ends_in(result, Relayout::Multiplied, STEPS);
-        match (value, lies_so) {
-            (Some(value), Some(lies_so)) if bytes == lies_so.0.0 && !multiplied => {
-                self.kept(of, (&rows, result), stored, 0);
-                if self.tables.insert(value) {
-                    self.kept(of, (&table, value), Some(lies_so), 0);
-                    self.updated.extend(Some(value).filter(|_| is_updated));
-                }
-            }
-            _ => self.kept(of, (&rows, result), stored, bytes),
+        let multiplied = || {
+            let narrow = Array { dtype: DType::Bf16, ..table.clone() }.in_rows(rules);
+            narrow.is_some_and(|(bytes, _)| bytes.0 < CORE_BYTES)
+                && body.ends_in(result, Relayout::Multiplied, STEPS)
+        };
+        if bytes != lies_so.0.0 || (is_updated && multiplied()) {
+            return self.kept(of, (&rows, result), stored, bytes);
+        }
+        self.kept(of, (&rows, result), stored, 0);
+        if self.tables.insert(value) {
+            self.kept(of, (&table, value), Some(lies_so), 0);
+            self.updated.extend(is_updated.then_some(value));
         }
     }
 
@@ -91,33 +93,49 @@ pub(super) fn one_group_at_a_time(
 mod tests {
     use super::super::tests::charged;
 
-    /// Lines that look up so many rows of a table `%a`, and what they are of.
-    fn looked_up(table: &str, rows: &str) -> String {
-        let columns = table.split('x').nth(1).unwrap_or_default();
+    /// A line that looks up rows of a table, of these types.
+    fn gathered(rows: &str, table: &str, [from, to]: [&str; 2]) -> String {
+        let (count, columns) = extents(to);
         format!(
-            "%g = \"stablehlo.gather\"(%a, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims \
-             = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, \
-             indices_are_sorted = false, slice_sizes = array<i64: 1, {columns}>}}> : ({table}, \
-             tensor<65536x1xi32>) -> {rows}\n%h = stablehlo.sine %g : {rows}"
+            "{rows} = \"stablehlo.gather\"({table}, %i) <{{dimension_numbers = \
+             #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], \
+             index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, \
+             {columns}>}}> : ({from}, tensor<{count}x1xi32>) -> {to}\n"
         )
+    }
+
+    /// A line that adds rows to a table `%z`, of these types.
+    fn scattered(sum: &str, rows: &str, [into, from]: [&str; 2]) -> String {
+        let (count, _) = extents(from);
+        format!(
+            "{sum} = \"stablehlo.scatter\"(%z, %i, {rows}) <{{scatter_dimension_numbers = \
+             #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], \
+             scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, \
+             unique_indices = false}}> ({{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n\
+             %m = stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %m : tensor<f32>\n}}) : \
+             ({into}, tensor<{count}x1xi32>, {from}) -> {into}\n"
+        )
+    }
+
+    /// Rows and columns of a matrix of numbers.
+    fn extents(of: &str) -> (&str, &str) {
+        let of = of.trim_start_matches("tensor<").trim_end_matches("xf32>");
+        of.split_once('x').unwrap()
     }
 
     /// What a step of training a table of so many rows and columns lays anew.
     fn descended(rows: u64, columns: u64) -> u64 {
         let table = format!("tensor<{rows}x{columns}xf32>");
         let taken = format!("tensor<65536x{columns}xf32>");
-        let scatter = format!(
-            "%s = \"stablehlo.scatter\"(%z, %i, %h) <{{scatter_dimension_numbers = \
-             #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], \
-             scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, \
-             unique_indices = false}}> ({{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n\
-             %m = stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %m : tensor<f32>\n}}) : \
-             ({table}, tensor<65536x1xi32>, {taken}) -> {table}"
-        );
+        let types = [&table[..], &taken];
+        let body = [
+            gathered("%g", "%a", types),
+            format!("%h = stablehlo.sine %g : {taken}\n"),
+            scattered("%s", "%h", types),
+            format!("%r = stablehlo.subtract %a, %s : {table}"),
+        ];
         let parameters = format!("%a: {table}, %i: tensor<65536x1xi32>, %z: {table}");
-        let gather = looked_up(&table, &taken);
-        let descend = format!("{gather}\n{scatter}\n%r = stablehlo.subtract %a, %s : {table}");
-        charged(&parameters, &descend, &table)
+        charged(&parameters, &body.concat(), &table)
     }
 
     const TAKEN: u64 = 65_536 * 128 * 4;
@@ -141,7 +159,8 @@ mod tests {
         let looked = |rows: u64, columns: u64| {
             let table = format!("tensor<{rows}x{columns}xf32>");
             let taken = format!("tensor<65536x{columns}xf32>");
-            let once = format!("{}\n%r = stablehlo.negate %h : {taken}", looked_up(&table, &taken));
+            let once = gathered("%g", "%a", [&table, &taken])
+                + &format!("%h = stablehlo.sine %g : {taken}\n%r = stablehlo.negate %h : {taken}");
             charged(&format!("%a: {table}, %i: tensor<65536x1xi32>"), &once, &taken)
         };
         for (rows, columns) in [(1_048_576, 64), (393_216, 64), (262_144, 64), (307_200, 32)] {
@@ -154,37 +173,20 @@ mod tests {
     /// How many tables of so many rows a step lays anew that trains two of them, by these lines on
     /// rows `%g` of the one and `%k` of the other, so many of each.
     fn both_descended(rows: u64, lines: &str, count: u64) -> u64 {
-        let (table, taken) = (&format!("tensor<{rows}x64xf32>"), format!("tensor<{count}x64xf32>"));
-        let given = format!("tensor<{count}x1xi32>");
-        let gather = |rows: &str, from: &str| {
-            format!(
-                "{rows} = \"stablehlo.gather\"({from}, %i) <{{dimension_numbers = \
-                 #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = \
-                 [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}}> : ({table}, {given}) \
-                 -> {taken}\n"
-            )
-        };
-        let scatter = |sum: &str, rows: &str| {
-            format!(
-                "{sum} = \"stablehlo.scatter\"(%z, %i, {rows}) <{{scatter_dimension_numbers = \
-                 #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], \
-                 scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{\n^bb0(%x: \
-                 tensor<f32>, %y: tensor<f32>):\n%m = stablehlo.add %x, %y : tensor<f32>\n\
-                 stablehlo.return %m : tensor<f32>\n}}) : ({table}, {given}, {taken}) -> {table}\n"
-            )
-        };
+        let (table, taken) = (format!("tensor<{rows}x64xf32>"), format!("tensor<{count}x64xf32>"));
+        let (given, types) = (format!("tensor<{count}x1xi32>"), [&table[..], &taken]);
         let body = [
-            gather("%g", "%a"),
-            gather("%k", "%b"),
+            gathered("%g", "%a", types),
+            gathered("%k", "%b", types),
             lines.replace("ROWS", &taken),
-            scatter("%s", "%h"),
-            scatter("%t", "%l"),
+            scattered("%s", "%h", types),
+            scattered("%t", "%l", types),
             format!("%u = stablehlo.subtract %a, %s : {table}\n"),
             format!("%v = stablehlo.subtract %b, %t : {table}\n"),
             format!("%r = stablehlo.add %u, %v : {table}"),
         ];
         let parameters = format!("%a: {table}, %b: {table}, %i: {given}, %z: {table}");
-        charged(&parameters, &body.concat(), table) / (rows * 128 * 4)
+        charged(&parameters, &body.concat(), &table) / (rows * 128 * 4)
     }
 
     #[test]
