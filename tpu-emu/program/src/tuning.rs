@@ -39,6 +39,10 @@ pub(crate) const MAX_FOLDED_BYTES: usize = 512;
 /// Bytes up to which a value is made before a loop rather than in every iteration.
 pub(crate) const MAX_HOISTED_BYTES: usize = 4096;
 
+/// Bytes from which on what costs nothing where it is read is made in a loop's body, and not stored
+/// outside.
+pub(crate) const MIN_SUNK_BYTES: usize = 1 << 16;
+
 /// Bytes of an array from which on a product reads what it is made of instead: less is not worth
 /// looking for.
 pub(crate) const MIN_ABSORBED_BYTES: usize = 1 << 16;

@@ -1,21 +1,24 @@
 //! Loops do less in every iteration: values that no iteration changes are read from outside, and small
-//! work that no iteration changes is done before.
+//! work that no iteration changes is done before. What costs nothing where it is read, such as a mask
+//! of one matrix for all heads, is made inside instead of being stored outside.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
-use crate::tuning::MAX_HOISTED_BYTES;
+use crate::tuning::{MAX_HOISTED_BYTES, MIN_SUNK_BYTES};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Takes what no iteration of a loop changes out of the loops of a program.
 pub(crate) fn hoist(graph: &mut Graph) {
     let mut main = std::mem::take(&mut graph.main);
-    Loops { graph, renamed: HashMap::new() }.block(&mut main);
+    Loops { graph, renamed: HashMap::new(), free: HashMap::new() }.block(&mut main);
     graph.main = main;
 }
 
 struct Loops<'g> {
-    graph: &'g Graph,
+    graph: &'g mut Graph,
     /// What stands for a value now.
     renamed: HashMap<ValueId, ValueId>,
+    /// The nodes of large values that cost nothing where they are read.
+    free: HashMap<ValueId, Node>,
 }
 
 impl Loops<'_> {
@@ -37,6 +40,7 @@ impl Loops<'_> {
                     self.forward(&mut node.operands, &mut node.results, condition, body);
                     self.block(condition);
                     self.block(body);
+                    self.sink(body);
                     nodes.extend(self.hoisted(condition));
                     nodes.extend(self.hoisted(body));
                 }
@@ -44,10 +48,54 @@ impl Loops<'_> {
                 NodeKind::Each(each) => self.block(&mut each.body),
                 _ => {}
             }
+            if self.is_free(&node) {
+                self.free.insert(node.results[0], node.clone());
+            }
             nodes.push(node);
         }
         block.nodes = nodes;
         self.rename(&mut block.results);
+    }
+
+    /// Whether a node makes a large value of little, element by element.
+    fn is_free(&self, node: &Node) -> bool {
+        let little = |&of: &ValueId| self.graph.bytes(of) <= self.graph.bytes(node.results[0]) / 2;
+        matches!(node.work, NodeKind::Access(_) | NodeKind::Iota(_) | NodeKind::Splat(_))
+            && self.graph.bytes(node.results[0]) >= MIN_SUNK_BYTES
+            && node.operands.iter().all(little)
+    }
+
+    /// Makes in a loop's body what costs nothing there, if only operations on elements read it.
+    fn sink(&mut self, body: &mut Subgraph) {
+        if self.free.is_empty() {
+            return;
+        }
+        let mut made: Vec<Node> = Vec::new();
+        let mut inside: HashMap<ValueId, Option<ValueId>> = HashMap::new();
+        for node in &body.nodes {
+            let by_element = matches!(node.work, NodeKind::Elementwise(_));
+            for value in node.reads().into_iter().filter(|value| self.free.contains_key(value)) {
+                let sunk = inside.entry(value).or_insert(Some(value));
+                *sunk = sunk.filter(|_| by_element);
+            }
+        }
+        let own = body.nodes.iter().flat_map(|node| &node.results);
+        for of in own.chain(&body.results) {
+            inside.remove(of);
+        }
+        let mut sunk: Vec<ValueId> = inside.into_values().flatten().collect();
+        sunk.sort_unstable();
+        let mut inside = HashMap::new();
+        for value in sunk {
+            let Some(node) = self.free.get(&value) else { continue };
+            let result = self.graph.add(self.graph.value(value).shape.clone());
+            made.push(Node { results: vec![result], ..node.clone() });
+            inside.insert(value, result);
+        }
+        for operand in body.nodes.iter_mut().flat_map(|node| &mut node.operands) {
+            *operand = inside.get(operand).copied().unwrap_or(*operand);
+        }
+        body.nodes.splice(..0, made);
     }
 
     /// Takes what is carried unchanged out of a loop.
@@ -121,6 +169,9 @@ impl Loops<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compile::{Passes, plan};
+    use crate::differential::graph_of;
+    use crate::plan::StorageForm;
     use tpu_base::tensor::{DType, Shape};
     use tpu_kernels::elementwise::loops::lane;
     use tpu_kernels::elementwise::program::ElementwiseOp;
@@ -183,5 +234,42 @@ mod tests {
         assert_eq!(body.nodes.len(), 1);
         assert_eq!(after.operands, [end, step]);
         assert_eq!(graph.main.results, [last, step]);
+    }
+
+    /// The arena of a loop that chooses by a mask of one matrix for all of several, made outside,
+    /// where `kept` is what it returns besides.
+    fn masked(passes: Passes, kept: &str) -> usize {
+        let (all, one) = ("tensor<16x64x64xf32>", "tensor<64x64xi1>");
+        let flags = all.replace("f32", "i1");
+        let text = format!(
+            "func.func public @main(%x: {all}, %m: {one}, %n: tensor<i32>) -> {all} {{
+               %z = stablehlo.constant dense<-1.0> : tensor<f32>
+               %w = stablehlo.broadcast_in_dim %m, dims = [1, 2] : ({one}) -> {flags}
+               %f = stablehlo.broadcast_in_dim %z, dims = [] : (tensor<f32>) -> {all}
+               %r:4 = stablehlo.while(%i = %n, %a = %x, %b = %w, %c = %f) : tensor<i32>, {all}, {flags}, {all} cond {{
+                 %t = stablehlo.constant dense<3> : tensor<i32>
+                 %q = stablehlo.compare LT, %i, %t : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                 stablehlo.return %q : tensor<i1>
+               }} do {{
+                 %k = stablehlo.add %i, %i : tensor<i32>
+                 %s = stablehlo.select %b, %a, %c : {flags}, {all}
+                 %d = stablehlo.dot_general %s, %s, batching_dims = [0] x [0], contracting_dims = [2] x [1] : ({all}, {all}) -> {all}
+                 stablehlo.return %k, %d, %b, {kept} : tensor<i32>, {all}, {flags}, {all}
+               }}
+               return %r#1 : {all}
+             }}"
+        );
+        let mut graph = graph_of(&text, passes);
+        let outside = StorageForm::Packed { donated: &[None; 3], elsewhere: &[], apart: false };
+        plan(&mut graph, outside, passes).arena
+    }
+
+    #[test]
+    fn what_costs_nothing_in_a_loop_is_not_stored_outside() {
+        let bytes = 16 * 64 * 64 * 4;
+        let stored = masked(Passes { loop_invariants: false, ..Passes::ALL }, "%c");
+        let made = masked(Passes::ALL, "%c");
+        assert!(stored >= made + bytes + bytes / 4, "{stored} and {made}");
+        assert!(masked(Passes::ALL, "%s") >= made + bytes, "what changes is stored");
     }
 }
