@@ -26,7 +26,11 @@ pub(super) struct Loss {
 
 impl Loss {
     /// The largest one of those that the nodes at these positions of a block look up in.
-    pub(super) fn largest(graph: &Graph, code: &Subgraph, at: &[usize]) -> Option<Self> {
+    pub(super) fn largest(
+        graph: &Graph,
+        code: &Subgraph,
+        (at, gathers): (&[usize], bool),
+    ) -> Option<Self> {
         let made =
             code.nodes.iter().flat_map(|node| node.results.iter().map(move |&of| (of, node)));
         let makers: HashMap<ValueId, &Node> = made.collect();
@@ -51,6 +55,7 @@ impl Loss {
                 products: products.iter().map(bytes).sum(),
                 product: largest.and_then(made),
                 stays: between
+                    || gathers
                     || reductions::of(graph, &code.nodes, table).into_iter().any(per_row),
                 name: Arc::clone(&node.name),
                 location: node.location,

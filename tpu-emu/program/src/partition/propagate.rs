@@ -4,6 +4,7 @@ use super::axes::{Axes, Layout};
 use super::factors::{joined, projected, uneven};
 use crate::grid::mesh_of;
 use crate::operation_factors::{dims, factors_of};
+use std::cmp::Reverse;
 use tpu_base::error::{Error, Result};
 use tpu_ops::factors::{FactorKind, Factors};
 use tpu_ops::{Operator, ShardingRule, Structural};
@@ -379,11 +380,17 @@ impl<'m> Propagation<'m> {
     fn factors(&mut self, arrays: &[Value], factors: &Factors, forward: bool) -> bool {
         let maps: Vec<&Vec<Vec<usize>>> = factors.operands.iter().chain(&factors.results).collect();
         let mut chosen: Vec<Vec<u8>> = vec![Vec::new(); factors.factors.len()];
+        // Elements of the largest array that each of these comes from.
+        let mut sources = vec![0_i64; factors.factors.len()];
         let mut look = |at: usize| {
             let layout = self.layouts.of(arrays[at]);
             for (factor, split) in projected(self.axes, layout, maps[at], &factors.factors) {
+                let extents = dims(self.function, arrays[at]).unwrap_or_default();
+                let elements = extents.iter().fold(1_i64, |all, &dim| all.saturating_mul(dim));
                 if split.len() > chosen[factor].len() && split.starts_with(&chosen[factor]) {
-                    chosen[factor] = split;
+                    (chosen[factor], sources[factor]) = (split, elements);
+                } else if split == chosen[factor] {
+                    sources[factor] = sources[factor].max(elements);
                 }
             }
         };
@@ -397,7 +404,15 @@ impl<'m> Propagation<'m> {
         }
         let mut changed = false;
         for (&array, map) in arrays.iter().zip(&maps) {
-            for (axis, list) in map.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
+            let mut wanted: Vec<(usize, &Vec<usize>)> =
+                map.iter().enumerate().filter(|(_, list)| !list.is_empty()).collect();
+            // Where what is looked up may be split as the indices or as the table's rows are, it is
+            // as the larger of these.
+            if !factors.looked_up.is_empty() {
+                let largest = |list: &Vec<usize>| list.iter().map(|&factor| sources[factor]).max();
+                wanted.sort_by_key(|(_, list)| Reverse(largest(list)));
+            }
+            for (axis, list) in wanted {
                 let split = joined(self.axes, list, &factors.factors, &chosen);
                 changed |= self.extend(array, axis, &split);
             }
