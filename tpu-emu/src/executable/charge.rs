@@ -38,6 +38,23 @@ pub(crate) struct LaidAnew {
     pub(crate) location: LocationId,
 }
 
+/// What a device is charged with for the temporaries of a plan.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Charge {
+    /// What it has that the plan does not have.
+    pub(crate) laid_anew: Option<LaidAnew>,
+    /// Bytes of all these that lie in the memory of the core, and take no HBM.
+    pub(crate) in_core: Bytes,
+}
+
+impl Charge {
+    /// What is charged for so many bytes of temporaries.
+    pub(super) fn of(&self, temporaries: usize) -> usize {
+        let all = self.laid_anew.as_ref().map_or(temporaries, |of| of.charge(temporaries));
+        all.saturating_sub(to_usize(self.in_core.0))
+    }
+}
+
 impl LaidAnew {
     /// What is charged of a device for it and for so many bytes of temporaries.
     pub(super) fn charge(&self, temporaries: usize) -> usize {

@@ -1,4 +1,5 @@
 //! From a module to an executable.
+use super::charge::Charge;
 use super::device_plan::{self, DevicePlan};
 use super::kernels;
 use super::labels::{labels, sources};
@@ -136,13 +137,13 @@ pub(crate) fn compile(
     let elsewhere: Vec<usize> = elsewhere.map(|(index, _)| index).collect();
     let packed = StorageForm::Packed { donated: &donated, elsewhere: &elsewhere, apart: false };
     let rules = target.specs.rules();
-    let laid_anew = |of: (&Module, &Plan)| laid_anew::of(of, rules, &parameters, &results);
+    let charge = |of: (&Module, &Plan)| laid_anew::of(of, rules, &parameters, &results);
     let lasting = analysis(generation, 0, (0, 0), &parameters, &results).total();
     passes.room = to_usize(target.limit.0.saturating_sub(lasting.0));
     // A program that cannot be taken apart is told as it is, an equal share for each device.
     let own = io_shardings.as_ref().and_then(|io_shardings| {
         let how = (target.numerics, target.make_body);
-        DevicePlan::of(how, &module, (io_shardings, spread), (packed, passes), laid_anew)
+        DevicePlan::of(how, &module, (io_shardings, spread), (packed, passes), charge)
             .inspect_err(|why| tracing::debug!(?module.name, %why, "told as shares of the whole"))
             .ok()
     });
@@ -170,15 +171,15 @@ pub(crate) fn compile(
         (None, Some(io_shardings)) => (share(io_shardings, &plan, spread.count), 0),
         (None, None) => (plan.arena, plan.pool.len()),
     };
-    let laid_anew = match (&own, &io_shardings) {
-        (Some(own), _) => own.laid_anew.clone(),
-        (None, Some(_)) => None,
-        (None, None) => laid_anew((&module, &plan)),
+    let mut charge = match (&own, &io_shardings) {
+        (Some(own), _) => own.charge.clone(),
+        (None, Some(_)) => Charge::default(),
+        (None, None) => charge((&module, &plan)),
     };
     // It is charged where the plan's own need is less, and nobody touches it.
     let touched = arena;
-    let laid_anew = laid_anew.filter(|of| of.charge(touched) > touched);
-    let arena = laid_anew.as_ref().map_or(touched, |of| of.charge(touched));
+    charge.laid_anew = charge.laid_anew.filter(|of| of.charge(touched) > touched);
+    let (arena, Charge { laid_anew, in_core }) = (charge.of(touched), charge);
     // One device's own run has no host memory for temporaries: they are told, and lie in HBM.
     let host = match &own {
         Some(own) => own.plan.host,
@@ -196,7 +197,8 @@ pub(crate) fn compile(
     memory.host_temporaries = Bytes(to_u64(host));
     let name: Arc<str> = module.name.clone().unwrap_or_else(|| "module".into());
     if memory.total() > target.limit {
-        return Err(too_large(&module, (told, laid_anew.as_ref()), &memory, target.limit));
+        let told = (told, laid_anew.as_ref(), in_core);
+        return Err(too_large(&module, told, &memory, target.limit));
     }
     if let Some(again) = rematerialized(&module, told) {
         tracing::warn!(program = %name, "{again}");
@@ -230,6 +232,7 @@ pub(crate) fn compile(
         spread,
         own,
         laid_anew,
+        in_core,
         plan,
         labels,
         other: None,

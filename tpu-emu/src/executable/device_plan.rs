@@ -1,7 +1,7 @@
 //! What one device of several needs for its part of a program: the plan of the program that it
 //! would run by itself. It is counted and told. What runs is the program over whole arrays, but where
 //! the devices have nothing to exchange and the parts give the same bits.
-use super::charge::LaidAnew;
+use super::charge::Charge;
 use std::collections::BTreeMap;
 use tpu_base::error::Result;
 use tpu_ops::{Cost, Numerics};
@@ -25,8 +25,8 @@ pub(crate) struct DevicePlan {
     pub(crate) cost: Cost,
     /// Bytes that the operations of the part read and write.
     pub(crate) bytes_accessed: f64,
-    /// What a chip lays anew for the part.
-    pub(crate) laid_anew: Option<LaidAnew>,
+    /// What a chip is charged with for the part's temporaries.
+    pub(crate) charge: Charge,
 }
 
 impl DevicePlan {
@@ -39,7 +39,7 @@ impl DevicePlan {
         module: &Module,
         (io_shardings, devices): (&IoShardings, Devices),
         (outside, passes): (StorageForm<'_>, Passes),
-        laid_anew: impl Fn((&Module, &Plan)) -> Option<LaidAnew>,
+        charge: impl Fn((&Module, &Plan)) -> Charge,
     ) -> Result<Self> {
         let part = partition(module, io_shardings, (devices.count, devices.replicas), Form::Plan)?;
         let alone = (Devices::ONE, &BTreeMap::new());
@@ -52,8 +52,8 @@ impl DevicePlan {
             plan = told;
         }
         let (cost, bytes_accessed) = (graph.cost, graph.bytes_accessed);
-        let laid_anew = laid_anew((&part.module, &plan));
-        Ok(Self { plan, runs, cost, bytes_accessed, laid_anew })
+        let charge = charge((&part.module, &plan));
+        Ok(Self { plan, runs, cost, bytes_accessed, charge })
     }
 
     /// Bytes of HBM that the part needs besides arguments and results.

@@ -8,6 +8,7 @@ use super::stored_array::Array;
 use crate::hbm::layout::{Layout, TileRules};
 use std::collections::HashMap;
 use std::sync::Arc;
+use tpu_base::tensor::DType;
 use tpu_base::units::{Bytes, to_u64};
 use tpu_placement::fullest;
 use tpu_program::plan::{ArenaSlot, Plan};
@@ -16,8 +17,8 @@ use tpu_stablehlo::ir::Operation;
 /// The extents of images of convolutions.
 #[derive(Debug, Default)]
 pub(super) struct Images {
-    /// The axes of images and features.
-    convolved: HashMap<Vec<u64>, [usize; 2]>,
+    /// The axes of images and features, and the type of their elements.
+    convolved: HashMap<Vec<u64>, ([usize; 2], DType)>,
     /// The order of the axes where features are taken apart into groups, the fastest first.
     grouped: HashMap<Vec<u64>, Vec<usize>>,
 }
@@ -32,9 +33,20 @@ impl Images {
         self.convolved.contains_key(dims)
     }
 
+    /// Whether an array is an image as a convolution has it.
+    pub(super) fn are_made_as(&self, array: &Array) -> bool {
+        self.convolved.get(&array.dims).is_some_and(|&(_, dtype)| dtype == array.dtype)
+    }
+
+    /// Whether an array is an image that is rounded for a convolution.
+    pub(super) fn narrows(&self, array: &Array) -> bool {
+        let is_rounded = |dtype| dtype == DType::F32 && array.dtype == DType::Bf16;
+        self.convolved.get(&array.dims).is_some_and(|&(_, dtype)| is_rounded(dtype))
+    }
+
     /// Notes the axes of images and features of a side of a convolution.
-    pub(super) fn note(&mut self, dims: &[u64], axes: [usize; 2]) {
-        self.convolved.entry(dims.to_vec()).or_insert(axes);
+    pub(super) fn note(&mut self, of: &Array, axes: [usize; 2]) {
+        self.convolved.entry(of.dims.clone()).or_insert((axes, of.dtype));
     }
 
     /// Notes how images with their features in groups lie.
@@ -47,7 +59,7 @@ impl Images {
     /// How an image lies whose features do not fill lanes.
     pub(super) fn stored(&self, rules: TileRules, array: &Array) -> Option<(Bytes, Layout)> {
         match self.convolved.get(&array.dims) {
-            Some(&axes) => array.as_images(rules, axes),
+            Some(&(axes, _)) => array.as_images(rules, axes),
             None => array.in_order(rules, self.grouped.get(&array.dims)?),
         }
     }
@@ -64,6 +76,11 @@ pub(super) struct Temporary<'a> {
 impl Temporary<'_> {
     fn dense(&self) -> u64 {
         to_u64(self.slot.bytes)
+    }
+
+    /// Whether a rule holds for it as an array.
+    pub(super) fn is(&self, rule: impl Fn(&Array) -> bool) -> bool {
+        Array::in_slot(self.slot).is_some_and(|array| rule(&array))
     }
 
     /// Whether it is there at a position.
@@ -132,7 +149,7 @@ pub(super) fn axis(operation: &Operation, name: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tpu_base::tensor::{DType, Shape};
+    use tpu_base::tensor::Shape;
     use tpu_stablehlo::ir::LocationId;
 
     /// What is charged beside arrays of these extents and lives for a convolution of so many images
@@ -148,7 +165,7 @@ mod tests {
         let mut plan = Plan::default();
         plan.slots.extend(lives.iter().map(slot));
         let mut images = Images::default();
-        images.note(&dims, [0, 3]);
+        images.note(&Array { dtype: DType::F32, dims: dims.to_vec() }, [0, 3]);
         let found = of(&temporaries(&images, TileRules::V4, &plan))?;
         assert!(matches!(found.place, Charged::Beside(_)));
         Some(found.bytes.0)

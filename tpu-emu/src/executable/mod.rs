@@ -208,6 +208,8 @@ pub struct Executable {
     pub(crate) own: Option<DevicePlan>,
     /// What a chip lays anew, where that is more than all of the plan's temporaries.
     pub(crate) laid_anew: Option<charge::LaidAnew>,
+    /// Bytes of temporaries that a chip has in the memory of its core.
+    pub(crate) in_core: Bytes,
     /// What its blocks are for.
     pub(crate) labels: BlockLabels,
     /// The arena of a run, as a block of bytes; `None` for a program without temporaries. Of a

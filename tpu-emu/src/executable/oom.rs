@@ -80,7 +80,7 @@ pub(super) fn rematerialized(module: &Module, plan: &Plan) -> Option<String> {
 /// Source: libtpu 0.0.51, error E1000.
 pub(super) fn too_large(
     module: &Module,
-    (plan, laid_anew): (&Plan, Option<&LaidAnew>),
+    (plan, laid_anew, in_core): (&Plan, Option<&LaidAnew>, Bytes),
     memory: &MemoryAnalysis,
     limit: Bytes,
 ) -> Error {
@@ -103,6 +103,10 @@ pub(super) fn too_large(
             dtype.name(),
             with_others(*others)
         );
+    }
+    if in_core > Bytes::ZERO {
+        let in_core = short(in_core);
+        let _ = write!(message, "\nBesides, {in_core} of temporaries lie in the core's memory.");
     }
     if let Some(again) = rematerialized(module, plan) {
         let _ = write!(message, "\n{again}");

@@ -65,9 +65,9 @@ impl Executable {
     }
 
     /// Whether its temporaries lie outside of the block that a run is charged with, which is too
-    /// small for them.
+    /// small for them: another compiler plans less, or a chip has some of them elsewhere.
     pub(crate) fn is_charged_apart(&self) -> bool {
         let charged = self.arena.as_ref().map_or(0, |arena| to_usize(arena.padded.0));
-        self.other.is_some() && charged < self.plan.arena
+        (self.other.is_some() || self.in_core > Bytes::ZERO) && charged < self.plan.arena
     }
 }

@@ -74,6 +74,24 @@ impl Array {
         (rows.0 > least).then_some(rows)
     }
 
+    /// The bytes with the first axis as the slowest and the two fastest axes that need least padding,
+    /// and the layout.
+    pub(super) fn as_slices(&self, rules: TileRules) -> Option<(Bytes, Layout)> {
+        let inner = 1..self.dims.len();
+        let pairs = inner.clone().rev().flat_map(|fastest| {
+            inner
+                .clone()
+                .rev()
+                .filter(move |&next| next != fastest)
+                .map(move |next| [fastest, next])
+        });
+        let order = |pair: [usize; 2]| {
+            let rest = (0..self.dims.len()).rev().filter(move |axis| !pair.contains(axis));
+            pair.into_iter().chain(rest).collect::<Vec<_>>()
+        };
+        pairs.filter_map(|pair| self.in_order(rules, &order(pair))).min_by_key(|of| of.0)
+    }
+
     /// The bytes in the default layout, and the layout.
     pub(super) fn by_default(&self, rules: TileRules) -> Option<(Bytes, Layout)> {
         let layout = default_layout(rules, self.element(), &self.dims).ok()?;

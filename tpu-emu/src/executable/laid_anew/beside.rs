@@ -4,9 +4,10 @@
 //! place in the source and its result's type does, or, if it runs in another step, between those
 //! that make what it reads and those that read what it makes.
 use super::body::{CallOperation, CallValue, WrittenOut};
+use super::core;
 use super::stored::Stored;
 use crate::executable::charge::{Charged, LaidAnew, MIN_BYTES};
-use crate::executable::image_padding::Temporary;
+use crate::executable::image_padding::{Images, Temporary};
 use crate::executable::stored_array::Array;
 use std::collections::HashMap;
 use tpu_base::tensor::DType;
@@ -31,14 +32,24 @@ struct Moments<'a, 'm> {
 }
 
 /// The most that is there at one time of temporaries and of what is laid anew, as the largest array
-/// of the latter: what it is beyond the plan's arena.
+/// of the latter: what it is beyond the plan's arena. Besides, the most that is left of these in HBM.
 pub(super) fn most(
     body: &WrittenOut<'_>,
     all: &[Stored<'_>],
     (mut temporaries, plan): (Vec<Temporary<'_>>, &Plan),
-) -> Option<LaidAnew> {
-    if temporaries.is_empty() || !all.iter().any(|one| one.image) {
-        return None;
+    images: &Images,
+) -> (Option<LaidAnew>, Option<u64>) {
+    if temporaries.is_empty() {
+        return (None, None);
+    }
+    // Values that are rounded for convolutions are less here than there.
+    let rounds = temporaries.iter().any(|of| of.is(|array| images.narrows(array)));
+    let is_image = |array: &Array| !rounds && images.are_made_as(array);
+    if !all.iter().any(|one| one.image) {
+        let level = level(&temporaries, plan.positions);
+        let lives = temporaries.iter().filter(|of| of.is(is_image));
+        let lives = lives.map(|of| (of.slot.first, of.slot.last, of.bytes));
+        return (None, core::left_in_hbm(&level, lives));
     }
     let mut all: Vec<&Stored<'_>> = all.iter().filter(|one| one.image).collect();
     // What stays has the first choice.
@@ -71,10 +82,25 @@ pub(super) fn most(
     for (at, more) in passing {
         level[at] = level[at].saturating_add(more);
     }
+    let images = temporaries.iter().zip(&taken).filter(|(of, taken)| !**taken && of.is(is_image));
+    let images = images.map(|(of, _)| (of.slot.first, of.slot.last, of.bytes));
+    let stored = all.iter().zip(&lives).filter(|(one, _)| is_image(&one.array));
+    let stored = stored.map(|(one, &(first, last))| (first, last, one.own));
+    let in_hbm = core::left_in_hbm(&level, images.chain(stored));
+    (largest(&all, &lives, &level, plan), in_hbm)
+}
+
+/// What is laid anew where `level` is highest, as the largest of these arrays with these lives.
+fn largest(
+    all: &[&Stored<'_>],
+    lives: &[(usize, usize)],
+    level: &[u64],
+    plan: &Plan,
+) -> Option<LaidAnew> {
     let (position, &most) =
         level.iter().enumerate().max_by_key(|&(at, &of)| (of, usize::MAX - at))?;
     let there =
-        || all.iter().zip(&lives).filter(|(_, lives)| lives.0 <= position && position <= lives.1);
+        || all.iter().zip(lives).filter(|(_, lives)| lives.0 <= position && position <= lives.1);
     let (&largest, _) = there().max_by_key(|(one, _)| one.bytes())?;
     let beyond = most.saturating_sub(to_u64(plan.arena));
     (beyond >= MIN_BYTES).then(|| LaidAnew {
@@ -125,9 +151,13 @@ impl<'a, 'm> Moments<'a, 'm> {
         self.body.maker(value).map(|of| of.at)
     }
 
-    /// Where an operation stands: of the positions where it can, the last of those where least lives.
+    /// Where an operation stands: of the positions where it can, the last of those where least lives,
+    /// and for sums the first.
     fn position(&self, at: usize) -> usize {
         let (first, last) = self.between[at];
+        if self.body.operations[at].is_sum() {
+            return first;
+        }
         (first..=last).rev().min_by_key(|&at| self.live[at]).unwrap_or(first)
     }
 
@@ -147,12 +177,14 @@ impl<'a, 'm> Moments<'a, 'm> {
         let until = self.between[one.at].1;
         let read = self.body.operands(of).filter_map(|value| self.replaced(value, until));
         let known = made.chain(read);
+        let by_place = !of.is_sum();
         let elements = |dims: &[u64]| dims.iter().fold(1_u64, |all, &dim| all.saturating_mul(dim));
         let own = elements(&one.array.dims);
         let here = (0..self.temporaries.len()).filter(|&of| {
             let slot = self.temporaries[of].slot;
             let shape = slot.shape.as_ref();
-            (slot.first == at || slot.last == at)
+            by_place
+                && (slot.first == at || slot.last == at)
                 && shape.is_some_and(|shape| to_u64(shape.elements()) == own)
         });
         let mut found: Vec<usize> = known.chain(here).filter(|&of| !taken[of]).collect();
@@ -292,8 +324,8 @@ mod tests {
         let arena = (0..operations.len()).map(|at| most(at).sum()).max().unwrap_or(0);
         let mut plan = Plan::default();
         (plan.slots, plan.arena, plan.positions) = (slots, arena, operations.len());
-        let [_, _, beside] = largest((&module, &plan), TileRules::V4, vec![None; 3], &[None]);
-        beside.map(|of| of.bytes.0 >> 20)
+        let found = largest((&module, &plan), TileRules::V4, vec![None; 3], &[None]);
+        found.beside.map(|of| of.bytes.0 >> 20)
     }
 
     const GIVEN: &str = "tensor<8x64x64x128xf32>";
@@ -367,5 +399,38 @@ mod tests {
         // Rows of 64 in 128 lanes, in place of the convolution, twice.
         let lives = [(1, 1, 9), (7, 7, 9)];
         assert_eq!(beyond(&grouped("%d"), "tensor<8x32xf32>", &lives), Some(32));
+    }
+
+    /// A convolution, normalized by the greatest of each feature if so, and added to its image; what
+    /// is read by one convolution, or by two.
+    fn residual(normalized: bool, second: &str) -> String {
+        let features = "tensor<128xf32>";
+        let scale = if normalized { "%u" } else { "%f" };
+        format!(
+            "%z = stablehlo.constant dense<0.0> : tensor<f32>\n\
+             %f = stablehlo.constant dense<2.0> : {features}\n\
+             %c = stablehlo.convolution(%x, %w) {CONVOLUTION} : ({GIVEN}, \
+             tensor<1x1x128x128xf32>) -> {GIVEN}\n\
+             %u = stablehlo.reduce(%c init: %z) applies stablehlo.maximum across dimensions = [0, 1, \
+             2] : ({GIVEN}, tensor<f32>) -> {features}\n\
+             %v = stablehlo.broadcast_in_dim {scale}, dims = [3] : ({features}) -> {GIVEN}\n\
+             %n = stablehlo.multiply %c, %v : {GIVEN}\n\
+             %s = stablehlo.add %x, %n : {GIVEN}\n\
+             %d = stablehlo.convolution(%s, %w) {CONVOLUTION} : ({GIVEN}, \
+             tensor<1x1x128x128xf32>) -> {GIVEN}\n\
+             %e = stablehlo.convolution({second}, %w) {CONVOLUTION} : ({GIVEN}, \
+             tensor<1x1x128x128xf32>) -> {GIVEN}\n\
+             %r = stablehlo.add %d, %e : {GIVEN}"
+        )
+    }
+
+    #[test]
+    fn the_sum_of_an_image_and_a_normalized_one_is_kept_for_its_gradient() {
+        let lives = [(2, 0, 3), (7, 1, 3), (8, 2, 3)];
+        // One image more than three.
+        assert_eq!(beyond(&residual(true, "%s"), GIVEN, &lives), Some(16));
+        assert_eq!(beyond(&residual(true, "%x"), GIVEN, &lives), None, "read once");
+        // The last one of those that a convolution makes as it goes is kept too.
+        assert_eq!(beyond(&residual(false, "%s"), GIVEN, &lives), Some(16));
     }
 }

@@ -2,7 +2,9 @@
 use crate::executable::stored_array::Array;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use tpu_ops::{Entry, LayoutRule, Operator, Relayout, Structural, callee, top_k};
+use tpu_ops::{
+    ADD, Entry, LayoutRule, Operator, Relayout, Simplification, Structural, callee, top_k,
+};
 use tpu_program::import::has_line;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
@@ -57,6 +59,11 @@ impl CallOperation<'_> {
                 && row.relayout == Relayout::Nothing
                 && self.operation.regions.is_empty()
         )
+    }
+
+    /// Whether it adds two arrays.
+    pub(super) fn is_sum(&self) -> bool {
+        matches!(self.operator, Operator::Row(row) if row.mnemonic == ADD.mnemonic)
     }
 
     fn runs_in_its_reader(&self) -> bool {
@@ -271,6 +278,28 @@ impl<'m> WrittenOut<'m> {
         ends.get(value.index()).filter(|&&end| end != NONE).map(|&end| end as usize)
     }
 
+    /// Whether a value has elements that are there several times, such as a constant everywhere.
+    pub(super) fn is_spread(&self, value: CallValue) -> bool {
+        let repeats = |of: CallOperation<'m>| {
+            let moves = matches!(of.operator, Operator::Row(row) if row.simplification == Simplification::Moved);
+            let fewer = |from: Array| of.result().is_some_and(|to| from.dense() < to.dense());
+            of.operation.operands.is_empty() || moves && of.operand(0).is_some_and(fewer)
+        };
+        self.maker(value).is_some_and(repeats)
+    }
+
+    /// Whether a value is made of one parameter or constant at most, by operations of one operand.
+    pub(super) fn is_of_parameters(&self, mut value: CallValue) -> bool {
+        while let Some(maker) = self.maker(value) {
+            match &self.operands(&maker).collect::<Vec<_>>()[..] {
+                [] => return true,
+                &[one] if maker.operation.regions.is_empty() => value = one,
+                _ => return false,
+            }
+        }
+        self.is_given(value)
+    }
+
     /// How many operands of operations each value is.
     fn readers(&self) -> &[u32] {
         self.readers.get_or_init(|| {
@@ -295,6 +324,22 @@ impl<'m> WrittenOut<'m> {
     /// Whether an operation on elements reads a value.
     pub(super) fn is_read_by_elements(&self, value: CallValue) -> bool {
         self.reading(value).any(CallOperation::is_by_element)
+    }
+
+    /// How many convolutions have a value as their image, or what operations on its elements alone
+    /// make of it.
+    pub(super) fn convolutions(&self, value: CallValue) -> usize {
+        let of = |of: &CallOperation<'m>| match of.operator {
+            Operator::Row(row) if row.relayout == Relayout::Convolved => {
+                usize::from(self.operands(of).next() == Some(value))
+            }
+            _ => {
+                let alone = of.is_by_element()
+                    && self.operands(of).all(|of| of == value || self.is_spread(of));
+                self.result(of).filter(|_| alone).map_or(0, |result| self.convolutions(result))
+            }
+        };
+        self.reading(value).map(of).sum()
     }
 
     /// Whether operations that lay arrays anew so are all that reads a value, at once or behind a
@@ -340,8 +385,11 @@ impl<'m> WrittenOut<'m> {
         for of in &self.operations[maker.at..] {
             if self.operands(of).any(|of| made[of.index()]) {
                 end = Some(of.at);
-                let same =
-                    of.is_by_element() && of.result().is_some_and(|of| of.dims == array.dims);
+                let same = of.is_by_element()
+                    && of.result().is_some_and(|of| of.dims == array.dims)
+                    && self
+                        .operands_of(of, &array.dims)
+                        .all(|of| made[of.index()] || self.is_spread(of));
                 if let Some(result) = self.result(of).filter(|_| same) {
                     made[result.index()] = true;
                     makers.push(of.at);

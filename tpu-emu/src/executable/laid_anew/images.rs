@@ -1,12 +1,15 @@
 //! What convolutions make a chip lay anew, and which arrays are images of theirs.
-use super::body::CallOperation;
+use super::body::{CallOperation, CallValue, WrittenOut};
 use super::search::RelayoutSearch;
 use crate::executable::image_padding;
 use crate::executable::stored_array::{Array, CORE_BYTES};
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use tpu_base::tensor::DType;
 use tpu_ops::{Entry, Operator, Relayout};
 
+/// Operations on elements between a convolution and a sum.
+const LARGEST_FUNCTION: usize = 32;
 /// Features of input and result of a convolution that stores both.
 const FEW_FEATURES: RangeInclusive<u64> = 8..=32;
 
@@ -23,7 +26,7 @@ impl<'m> RelayoutSearch<'m> {
         let images = &mut self.images;
         let mut side = |array: Option<Array>, image: &str, feature: &str| {
             let (array, axes) = (array?, [axis(image)?, axis(feature)?]);
-            images.note(&array.dims, axes);
+            images.note(&array, axes);
             let stored = array.as_images(rules, axes)?;
             let features = array.dims[axes[1]];
             Some((array, stored, features))
@@ -54,6 +57,33 @@ impl<'m> RelayoutSearch<'m> {
         }
     }
 
+    /// The sum of two images that convolutions read, the last of them for its gradient, as in residual
+    /// networks: it is stored, and not made of both again by each that reads it. Of sums of images
+    /// that a convolution makes but for operations on elements, one is.
+    pub(super) fn summed(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
+        if self.images.is_empty() || !of.is_sum() {
+            return;
+        }
+        let (Some(to), Some(result)) = (of.result(), body.result(&of)) else { return };
+        let whole: Vec<CallValue> = self
+            .images
+            .contains(&to.dims)
+            .then(|| body.operands_of(&of, &to.dims))
+            .into_iter()
+            .flatten()
+            .filter(|&of| !body.is_spread(of))
+            .collect();
+        if whole.len() == 2 && body.convolutions(result) > 1 {
+            let image = self.images.stored(self.rules, &to);
+            let stored = image.or_else(|| to.by_default(self.rules));
+            if whole.iter().any(|&of| made_by_convolution(body, of, &to.dims)) {
+                self.plain_sum = Some((of, to, result, stored));
+            } else {
+                self.kept(of, (&to, result), stored, 0);
+            }
+        }
+    }
+
     /// Whether what an operation lays anew is an image.
     pub(super) fn lies_beside(&self, of: &CallOperation<'m>, array: &Array) -> bool {
         let by = |row: &Entry| match row.relayout {
@@ -63,6 +93,31 @@ impl<'m> RelayoutSearch<'m> {
         };
         matches!(of.operator, Operator::Row(row) if by(row))
     }
+}
+
+/// Whether a value is made of convolutions or products by operations on elements, and of parameters.
+fn made_by_convolution(body: &WrittenOut<'_>, value: CallValue, dims: &[u64]) -> bool {
+    let mut open = vec![value];
+    let mut seen = BTreeSet::new();
+    while let Some(value) = open.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        let Some(maker) = body.maker(value).filter(|_| seen.len() <= LARGEST_FUNCTION) else {
+            return false;
+        };
+        if matches!(maker.operator, Operator::Row(row) if matches!(row.relayout, Relayout::Convolved | Relayout::Multiplied))
+        {
+            continue;
+        }
+        let (spread, whole): (Vec<CallValue>, Vec<CallValue>) =
+            body.operands_of(&maker, dims).partition(|&of| body.is_spread(of));
+        if !maker.is_by_element() || !spread.into_iter().all(|of| body.is_of_parameters(of)) {
+            return false;
+        }
+        open.extend(whole);
+    }
+    true
 }
 
 #[cfg(test)]

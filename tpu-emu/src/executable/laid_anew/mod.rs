@@ -38,16 +38,18 @@
 //! Source: what libtpu 0.0.51 says of some three hundred small programs on a v5e.
 mod beside;
 mod body;
+mod core;
 mod images;
 mod inside;
 mod pieces;
 mod pools;
+mod results;
 mod search;
 mod spread;
 mod stored;
 mod tables;
 
-use super::charge::{LaidAnew, MIN_BYTES};
+use super::charge::{Charge, LaidAnew, MIN_BYTES};
 use super::free_layouts::{DimensionOrder, orders_and_turned};
 use super::stored_array::Array;
 use super::{Parameter, ResultInfo, stored_by_chip};
@@ -55,47 +57,67 @@ use crate::hbm::layout::TileRules;
 use crate::hbm::spec::ArraySpec;
 use body::WrittenOut;
 use search::RelayoutSearch;
+use tpu_base::units::{Bytes, to_u64};
 use tpu_program::plan::Plan;
 use tpu_stablehlo::Module;
 
-/// What a device lays anew at most at one time, or what it takes beside a plan, if that is more.
+/// What a device lays anew at most at one time, or what it takes beside a plan, if that is more, and
+/// what of it lies in the memory of the core.
 pub(super) fn of(
     (module, plan): (&Module, &Plan),
     rules: TileRules,
     parameters: &[Parameter],
     results: &[ResultInfo],
-) -> Option<LaidAnew> {
+) -> Charge {
     let order = |spec: &ArraySpec| Some(spec.layout.minor_to_major.clone());
     let parameters = parameters.iter().map(|parameter| order(&parameter.spec)).collect();
     let results: Vec<_> = results.iter().map(|result| order(&result.spec)).collect();
     let found = largest((module, plan), rules, parameters, &results);
-    found
-        .into_iter()
-        .flatten()
-        .chain(stored_by_chip::of(plan))
-        .max_by_key(|of| of.charge(plan.arena))
+    let alone = found.alone.as_ref().map_or(0, |of| of.bytes.0);
+    let stored = stored_by_chip::of(plan);
+    let in_hbm = found.in_hbm.filter(|_| stored.is_none()).map(|of| of.max(alone));
+    let all = [found.alone, found.padding, found.beside, stored];
+    let laid_anew = all.into_iter().flatten().max_by_key(|of| of.charge(plan.arena));
+    let charged = to_u64(laid_anew.as_ref().map_or(plan.arena, |of| of.charge(plan.arena)));
+    let in_core = Bytes(in_hbm.map_or(0, |in_hbm| charged.saturating_sub(in_hbm)));
+    Charge { laid_anew, in_core }
 }
 
-/// What is laid anew at most where parameters and results lie in these orders: alone, the padding of
-/// a plan's temporaries, and beside these.
+/// What is found of a program.
+#[derive(Debug, Default)]
+struct ChipFindings {
+    /// What is laid anew when no temporaries are there.
+    alone: Option<LaidAnew>,
+    /// The padding of a plan's temporaries.
+    padding: Option<LaidAnew>,
+    /// What is laid anew beside these.
+    beside: Option<LaidAnew>,
+    /// Bytes of all of these, and of temporaries, without what lies in the memory of the core, if
+    /// something does.
+    in_hbm: Option<u64>,
+}
+
+/// What is found where parameters and results lie in these orders.
 fn largest(
     (module, plan): (&Module, &Plan),
     rules: TileRules,
     parameters: Vec<DimensionOrder>,
     results: &[DimensionOrder],
-) -> [Option<LaidAnew>; 3] {
-    let mut found = RelayoutSearch::new(rules);
-    let Some(entry) = module.entry() else { return [None, None, None] };
+) -> ChipFindings {
+    let mut search = RelayoutSearch::new(rules);
+    let Some(entry) = module.entry() else { return ChipFindings::default() };
     let body = WrittenOut::of(module, entry);
-    let [padding, beside] = found.program(&body, plan);
+    let mut found = search.program(&body, plan);
     let (made, turned) = orders_and_turned(module, entry, parameters);
     for (function, operation, value, order) in turned {
         if let Some(array) = Array::of(function, value) {
-            found.alone(operation, &array, array.in_order(rules, &order));
+            search.alone(operation, &array, array.in_order(rules, &order));
         }
     }
-    found.results(entry, made, results);
-    [found.largest.filter(|of| of.bytes.0 >= MIN_BYTES), padding, beside]
+    search.results(entry, made, results);
+    search.products(&body, results);
+    found.alone = search.largest.filter(|of| of.bytes.0 >= MIN_BYTES);
+    found
 }
 
 #[cfg(test)]
@@ -126,8 +148,8 @@ mod tests {
     /// What a program lays anew, in bytes, beside no temporaries.
     fn alone(module: &Module, parameters: Vec<DimensionOrder>, results: &[DimensionOrder]) -> u64 {
         let of = (module, &Plan::default());
-        let [found, ..] = largest(of, TileRules::V4, parameters, results);
-        found.map_or(0, |found| found.bytes.0)
+        let found = largest(of, TileRules::V4, parameters, results);
+        found.alone.map_or(0, |found| found.bytes.0)
     }
 
     fn reshape(from: &str, to: &str) -> u64 {

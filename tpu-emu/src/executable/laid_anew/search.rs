@@ -1,4 +1,5 @@
 //! Goes through a program for what each operation makes a chip lay anew.
+use super::ChipFindings;
 use super::beside;
 use super::body::{CallOperation, CallValue, WrittenOut};
 use super::inside;
@@ -8,16 +9,18 @@ use super::spread::Scans;
 use super::stored::{Stored, most};
 use super::tables;
 use crate::executable::charge::{LaidAnew, MIN_BYTES};
-use crate::executable::free_layouts::DimensionOrder;
 use crate::executable::image_padding::{self, Images};
 use crate::executable::stored_array::{Array, CORE_BYTES, SUBLANES, reshaped};
 use crate::hbm::layout::{Layout, TileRules};
 use std::collections::BTreeSet;
 use tpu_base::tensor::DType;
 use tpu_base::units::Bytes;
-use tpu_ops::{LayoutRule, Operator, Relayout, Structural, TOP_K, top_k};
+use tpu_ops::{Operator, Relayout, Structural, TOP_K, top_k};
 use tpu_program::plan::Plan;
-use tpu_stablehlo::ir::{Function, Operation};
+use tpu_stablehlo::ir::Operation;
+
+/// A value that an operation makes, and how it is stored.
+pub(super) type KeptValue<'m> = (CallOperation<'m>, Array, CallValue, Option<(Bytes, Layout)>);
 
 /// What was found so far.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub(super) struct RelayoutSearch<'m> {
     pub(super) images: Images,
     /// What the program lays anew.
     stored: Vec<Stored<'m>>,
+    /// The last sum of images that a convolution makes, to be kept.
+    pub(super) plain_sum: Option<KeptValue<'m>>,
     /// What its joins cut.
     pub(super) pieces: Pieces<'m>,
     /// What scans do to arrays.
@@ -46,6 +51,7 @@ impl<'m> RelayoutSearch<'m> {
             largest: None,
             images: Images::default(),
             stored: Vec::new(),
+            plain_sum: None,
             pieces: Pieces::new(),
             scans: Scans::default(),
             tables: BTreeSet::new(),
@@ -53,9 +59,9 @@ impl<'m> RelayoutSearch<'m> {
         }
     }
 
-    /// Goes through a program; gives the padding of images among the temporaries of a plan, and what
-    /// is laid anew beside these.
-    pub(super) fn program(&mut self, body: &WrittenOut<'m>, plan: &Plan) -> [Option<LaidAnew>; 2] {
+    /// Goes through a program; gives the padding of images among the temporaries of a plan, what is
+    /// laid anew beside these, and what of both is left in HBM.
+    pub(super) fn program(&mut self, body: &WrittenOut<'m>, plan: &Plan) -> ChipFindings {
         for of in &body.operations {
             self.operation(body, *of);
         }
@@ -65,15 +71,19 @@ impl<'m> RelayoutSearch<'m> {
         {
             self.kept(of, (&array, source), Some(stored), 0);
         }
+        if let Some((of, array, value, stored)) = self.plain_sum.take() {
+            self.kept(of, (&array, value), stored, 0);
+        }
         let mut stored = std::mem::take(&mut self.stored);
         tables::one_group_at_a_time(body, &mut stored, &self.updated);
         self.take(most(body, &stored));
         if self.images.is_empty() {
-            return [None, None];
+            return ChipFindings::default();
         }
         let temporaries = image_padding::temporaries(&self.images, self.rules, plan);
         let padding = image_padding::of(&temporaries);
-        [padding, beside::most(body, &stored, (temporaries, plan))]
+        let (beside, in_hbm) = beside::most(body, &stored, (temporaries, plan), &self.images);
+        ChipFindings { alone: None, padding, beside, in_hbm }
     }
 
     fn operation(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
@@ -84,7 +94,7 @@ impl<'m> RelayoutSearch<'m> {
         };
         let rules = self.rules;
         match entry.relayout {
-            Relayout::Nothing => {}
+            Relayout::Nothing => self.summed(body, of),
             Relayout::Reshaped => {
                 if self.stack_moved(body, of) {
                     return;
@@ -229,40 +239,6 @@ impl<'m> RelayoutSearch<'m> {
         }
         if let Some(again) = copies.checked_sub(1) {
             self.passing(of, &first, stored, bytes.saturating_mul(again).saturating_add(unread));
-        }
-    }
-
-    /// Results that are not made in the order in which they must lie. What only moves a parameter
-    /// goes there at once.
-    pub(super) fn results(
-        &mut self,
-        entry: &'m Function,
-        made: Vec<DimensionOrder>,
-        wanted: &[DimensionOrder],
-    ) {
-        let Some((last, operations)) =
-            entry.block().and_then(|block| block.operations.split_last())
-        else {
-            return;
-        };
-        for ((&value, made), wanted) in last.operands.iter().zip(made).zip(wanted) {
-            let (Some(made), Some(wanted)) = (made, wanted) else { continue };
-            if made.first() == wanted.first() {
-                continue;
-            }
-            let maker = operations.iter().rev().find(|one| one.results.contains(&value));
-            let (Some(maker), Some(array)) = (maker, Array::of(entry, value)) else { continue };
-            let moves = match Operator::of(maker) {
-                Operator::Row(row) => {
-                    row.layout == LayoutRule::Permuted
-                        || !matches!(row.relayout, Relayout::Nothing | Relayout::Multiplied)
-                }
-                _ => true,
-            };
-            if !moves {
-                let stored = array.in_order(self.rules, &made);
-                self.alone(maker, &array, stored);
-            }
         }
     }
 

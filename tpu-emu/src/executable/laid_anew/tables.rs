@@ -21,6 +21,9 @@ impl<'m> RelayoutSearch<'m> {
         let (Some(table), Some(rows)) = (of.operand(0), of.result()) else { return };
         let Some(result) = body.result(&of) else { return };
         let at_once = body.is_returned(result);
+        if takes_matrices(&of, &table) {
+            return self.slices_taken(body, of, (&table, &rows, result));
+        }
         let stored = if at_once { rows.in_padded_rows(rules) } else { rows.in_rows(rules) };
         let (Some(value), Some(lies_so)) = (body.operands(&of).next(), table.in_padded_rows(rules))
         else {
@@ -44,6 +47,34 @@ impl<'m> RelayoutSearch<'m> {
         }
     }
 
+    /// Whole matrices of a table, such as images of a set or what a cache has of a sequence: table and
+    /// result have the first axis as the slowest, and are laid anew where their default is another
+    /// order, if the core has no room for them. A result that is one at once is none of them if it
+    /// lies so by default.
+    fn slices_taken(
+        &mut self,
+        body: &WrittenOut<'m>,
+        of: CallOperation<'m>,
+        (table, rows, result): (&Array, &Array, CallValue),
+    ) {
+        let rules = self.rules;
+        let lies_so = |array: &Array| {
+            let default = array.by_default(rules);
+            default.is_some_and(|(_, layout)| layout.minor_to_major.last() == Some(&0))
+        };
+        let stored = |array: &Array| array.as_slices(rules).filter(|(of, _)| of.0 >= CORE_BYTES);
+        if let (Some(value), false) = (body.operands(&of).next(), lies_so(table))
+            && self.tables.insert(value)
+        {
+            self.passing(of, table, stored(table), 0);
+        }
+        if !body.is_returned(result) {
+            self.kept(of, (rows, result), rows.as_slices(rules), 0);
+        } else if !lies_so(rows) {
+            self.passing(of, rows, stored(rows), 0);
+        }
+    }
+
     /// Rows that are added to a table.
     pub(super) fn added_to(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
         let rules = self.rules;
@@ -59,6 +90,15 @@ impl<'m> RelayoutSearch<'m> {
             self.kept(of, (&into, result), rows, 0);
         }
     }
+}
+
+/// Whether whole matrices of a table are taken, along its first axis.
+fn takes_matrices(of: &CallOperation<'_>, table: &Array) -> bool {
+    let taken = of.operation.attributes.integers("slice_sizes").unwrap_or_default();
+    let mut axes = table.dims.iter().zip(&taken).rev().take(2);
+    table.dims.len() > 2
+        && taken.len() == table.dims.len()
+        && axes.all(|(&dim, &taken)| u64::try_from(taken) == Ok(dim))
 }
 
 /// Of several tables that are updated, those are in padded rows together of which rows are looked
