@@ -276,9 +276,9 @@ impl ImplicitGemm {
         let width = columns.next_multiple_of(P);
         for (index, (runs, lines)) in phase.segments.iter().enumerate() {
             let (right, _) = kernel[lines.start * width..lines.end * width].as_chunks::<P>();
-            let (runs, out, add) =
-                (&phase.runs[runs.clone()], (&mut *sums, columns), add || index > 0);
-            UnpackedProduct { data, starts, runs, right, columns, out, add }.run();
+            let (runs, pitch) = (&phase.runs[runs.clone()], lines.len());
+            let (out, add) = ((&mut *sums, columns), add || index > 0);
+            UnpackedProduct { data, starts, runs, right, pitch, columns, out, add }.run();
         }
     }
 

@@ -190,14 +190,15 @@ mod tests {
     fn places_beside_each_other_are_one_run_up_to_a_depth() {
         let run = |start, count| ElementRun { start, count };
         assert_eq!(runs(&[0, 3, 6, 20, 23], 3), [run(0, 9), run(20, 6)]);
+        let long = 2 * BLOCK_DEPTH + 8;
         assert_eq!(
-            runs(&[5, 605], 600),
+            runs(&[5, 5 + long], long),
             [
                 run(5, BLOCK_DEPTH),
                 run(5 + BLOCK_DEPTH, BLOCK_DEPTH),
                 run(5 + 2 * BLOCK_DEPTH, BLOCK_DEPTH),
                 run(5 + 3 * BLOCK_DEPTH, BLOCK_DEPTH),
-                run(5 + 4 * BLOCK_DEPTH, 1200 - 4 * BLOCK_DEPTH),
+                run(5 + 4 * BLOCK_DEPTH, 16),
             ][..]
         );
         assert!(runs(&[], 3).is_empty());
@@ -206,8 +207,8 @@ mod tests {
     #[test]
     fn segments_hold_whole_runs() {
         let run = |count| ElementRun { start: 0, count };
-        let parts = segments(&[run(100), run(100), run(100), run(BLOCK_DEPTH)]);
-        assert_eq!(parts, [(0..2, 0..200), (2..3, 200..300), (3..4, 300..300 + BLOCK_DEPTH)]);
+        let parts = segments(&[run(50), run(50), run(50), run(BLOCK_DEPTH)]);
+        assert_eq!(parts, [(0..2, 0..100), (2..3, 100..150), (3..4, 150..150 + BLOCK_DEPTH)]);
         assert!(segments(&[]).is_empty());
     }
 

@@ -54,8 +54,16 @@ pub struct ProductTile {
     pub depth: usize,
 }
 
+/// The terms of sums that are summed up before they are added to a result: `BLOCK_DEPTH` at a time;
+/// a rest of at most half as many goes with those before it.
+pub(super) fn blocks(depth: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = ((depth + BLOCK_DEPTH / 2).saturating_sub(1) / BLOCK_DEPTH).max(1);
+    let start = move |block: usize| if block < count { block * BLOCK_DEPTH } else { depth };
+    (0..count).map(move |block| start(block)..start(block + 1))
+}
+
 /// Computes a part of a product of split operands: the parts of the operands that are multiplied
-/// are the `passes`. Sums of many terms are sums of sums of `BLOCK_DEPTH` terms.
+/// are the `passes`. Sums of many terms are sums of sums of some of them, see [`blocks`].
 pub fn product<T: Panel>(
     ProductTile { rows, columns, depth }: ProductTile,
     passes: &[(usize, usize)],
@@ -72,7 +80,7 @@ pub fn product<T: Panel>(
         }
         return;
     }
-    let longest = BLOCK_DEPTH.min(depth);
+    let longest = blocks(depth).map(|steps| steps.len()).max().unwrap_or(0);
     let left = rows.len().div_ceil(ROWS) * longest * size_of::<[T; ROWS]>();
     let right =
         BLOCK_COLUMNS.min(columns.len()).div_ceil(COLUMNS) * longest * size_of::<[T; COLUMNS]>();
@@ -87,8 +95,7 @@ pub fn product<T: Panel>(
                     row[..columns.len()].iter_mut().for_each(|sum| *sum = sum.without_nan());
                 }
             }
-            for step in (0..depth).step_by(BLOCK_DEPTH) {
-                let steps = step..depth.min(step + BLOCK_DEPTH);
+            for steps in blocks(depth) {
                 let size = rows.len().div_ceil(ROWS) * steps.len();
                 let left = &mut cast_slice_mut::<u8, [T; ROWS]>(
                     &mut left[..size * size_of::<[T; ROWS]>()],
@@ -103,7 +110,7 @@ pub fn product<T: Panel>(
                     rhs.pack(other, some.clone(), steps.clone(), right);
                     let size = [rows.len(), some.len()];
                     let out = (&mut out[first - columns.start..], stride);
-                    let add = pass > 0 || step > 0;
+                    let add = pass > 0 || steps.start > 0;
                     PanelProduct { left, right, depth: steps.len(), size, out, add }.run();
                 }
             }
@@ -143,6 +150,17 @@ mod tests {
                 assert_eq!(value, if j < n { sum() } else { 9 });
             }
         });
+    }
+
+    #[test]
+    fn a_short_rest_goes_with_the_block_before_it() {
+        let of = |depth| blocks(depth).collect::<Vec<_>>();
+        let (half, whole) = (BLOCK_DEPTH / 2, BLOCK_DEPTH);
+        assert_eq!(of(1), vec![0..1]);
+        assert_eq!(of(whole + half), vec![0..whole + half]);
+        assert_eq!(of(whole + half + 1), [0..whole, whole..whole + half + 1]);
+        assert_eq!(of(2 * whole), [0..whole, whole..2 * whole]);
+        assert_eq!(of(3 * whole + 1), [0..whole, whole..2 * whole, 2 * whole..3 * whole + 1]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 use super::accumulate::Work;
 use super::pack::{Load, Panel, Source, Strided, Visit, elements, lay};
 use crate::matmul::tuning::{
-    BLOCK_DEPTH, GEMV_BLOCK_SUMS, GEMV_CHUNK_DEPTH, GEMV_WIDEN_ELEMENTS, MAX_GEMV_SPLIT_SUMS,
+    GEMV_BLOCK_SUMS, GEMV_CHUNK_DEPTH, GEMV_COLUMN_DEPTH, GEMV_WIDEN_ELEMENTS, MAX_GEMV_SPLIT_SUMS,
 };
 use crate::parallel;
 use crate::simd;
@@ -253,7 +253,9 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Columns<'_, E, T, F> {
         let Self { data, strides: [across, along], vector, out, read } = self;
         for (out, first) in out.chunks_mut(GEMV_BLOCK_SUMS).zip((0..).step_by(GEMV_BLOCK_SUMS)) {
             out.fill(<T as Work>::ZERO);
-            for (factors, step) in vector.chunks(BLOCK_DEPTH).zip((0..).step_by(BLOCK_DEPTH)) {
+            for (factors, step) in
+                vector.chunks(GEMV_COLUMN_DEPTH).zip((0..).step_by(GEMV_COLUMN_DEPTH))
+            {
                 let mut sums = [<T as Work>::ZERO; GEMV_BLOCK_SUMS];
                 let sums = &mut sums[..out.len()];
                 for (l, &factor) in factors.iter().enumerate() {

@@ -39,7 +39,8 @@
 //!   In GEMV, `CHUNK_BYTES` of the crate's `tuning.rs` counts.
 //!   Sums are not split over threads, with one exception.
 //!   GEMV of up to `MAX_GEMV_SPLIT_SUMS` sums cuts them at `GEMV_CHUNK_DEPTH` terms.
-//! * Long sums through panels are sums of sums of `BLOCK_DEPTH` terms, in order.
+//! * Long sums are sums of sums of `BLOCK_DEPTH` terms, in order; a rest of at most half as many
+//!   goes with those before it.
 //!   GEMV along dense rows keeps a sum for each place of a vector.
 //!   There, bits of floats follow the width of the machine's vectors.
 //! * Machines without fused multiply-add round once more for each term.

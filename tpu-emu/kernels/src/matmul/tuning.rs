@@ -28,7 +28,7 @@ pub(crate) const SMALL_BATCH_BYTES: usize = 128 << 10;
 /// Multiplications and additions of a product that counts as small.
 pub(crate) const MAX_SMALL_MULTIPLY_ADDS: usize = 1 << 20;
 
-/// Terms of the longest sums of a small product: one block, see [`BLOCK_DEPTH`].
+/// Terms of the longest sums of a small product.
 pub(crate) const MAX_SMALL_DEPTH: usize = 256;
 
 /// Multiplications and additions of a product that counts as tiny: those of two matrices of four
@@ -43,8 +43,8 @@ pub(crate) const MAX_CACHED_RHS_ELEMENTS: usize = 1 << 12;
 pub(crate) const MAX_NARROW_PANEL_COLUMNS: usize = 128;
 
 /// Terms that are summed up before they are added to a result, also by convolutions. It decides the
-/// order of sums, and so bits of results.
-pub(crate) const BLOCK_DEPTH: usize = 256;
+/// order of sums, and so bits of results: kernels multiply blocks of 128 by 128 and add them up.
+pub(crate) const BLOCK_DEPTH: usize = 128;
 
 /// Columns of a block of a right matrix.
 pub(crate) const BLOCK_COLUMNS: usize = 512;
@@ -52,6 +52,10 @@ pub(crate) const BLOCK_COLUMNS: usize = 512;
 /// Elements of a row that a product with a vector converts at a time. It decides the order of sums
 /// of elements that are converted, and so bits of results.
 pub(crate) const GEMV_WIDEN_ELEMENTS: usize = 1024;
+
+/// Terms that a product with a vector sums up before it adds them to its results, where rows lie
+/// beside each other. It decides the order of sums, and so bits of results.
+pub(crate) const GEMV_COLUMN_DEPTH: usize = 256;
 
 /// Rows or columns whose sums a product with a vector holds together.
 pub(crate) const GEMV_BLOCK_SUMS: usize = 512;

@@ -1,5 +1,6 @@
 //! Products whose left rows are read where they lie; only the right matrix is laid out in panels.
 use super::micro_kernel::Lane;
+use crate::matmul::blocked::blocks;
 use crate::matmul::tuning::{MAX_CACHED_RHS_ELEMENTS, MAX_NARROW_PANEL_COLUMNS};
 use crate::simd;
 use pulp::{Simd, WithSimd};
@@ -36,6 +37,8 @@ pub(crate) struct UnpackedProduct<'a, T, const P: usize> {
     pub runs: &'a [ElementRun],
     /// Panels of [`NARROW`] or [`WIDE`] columns, a line for every element of a row.
     pub right: &'a [[T; P]],
+    /// Lines from one panel to the next.
+    pub pitch: usize,
     /// Columns of the result; those of the panels beyond are left out.
     pub columns: usize,
     /// The result and the elements from one row of it to the next.
@@ -74,7 +77,8 @@ fn all<T: Lane, S: Simd, const P: usize, const M: usize, const V: usize, const C
     simd: S,
     direct: UnpackedProduct<'_, T, P>,
 ) {
-    let UnpackedProduct { data, starts, runs, right, columns, out: (out, stride), add } = direct;
+    let UnpackedProduct { data, starts, runs, right, pitch, columns, out, add } = direct;
+    let (out, stride) = out;
     let depth: usize = runs.iter().map(|run| run.count).sum();
     let (tiles, panels) = (starts.len().div_ceil(M), columns.div_ceil(P));
     // A right matrix that stays in a cache is read again for the sake of writes in order.
@@ -83,7 +87,7 @@ fn all<T: Lane, S: Simd, const P: usize, const M: usize, const V: usize, const C
     for one in 0..outer {
         for other in 0..inner {
             let (at, panel) = if in_order { (one * M, other) } else { (other * M, one) };
-            let (right, column) = (&right[panel * depth..][..depth], panel * P);
+            let (right, column) = (&right[panel * pitch..][..depth], panel * P);
             let (width, height) = (P.min(columns - column), M.min(starts.len() - at));
             // Rows beyond the last one repeat it and are left out.
             let mut some = [starts[starts.len() - 1]; M];
@@ -148,7 +152,8 @@ fn tile<T: Lane, S: Simd, const P: usize, const M: usize, const V: usize, const 
     }
 }
 
-/// Products of small matrices of one size, one after the other.
+/// Products of small matrices of one size, one after the other. Sums of many terms are sums of sums
+/// of some of them, see [`blocks`].
 #[derive(Debug)]
 pub(crate) struct Several<'a, T, const P: usize> {
     /// Left matrices, rows of `depth` elements, one matrix after the other.
@@ -175,13 +180,17 @@ impl<T: Lane, const P: usize> WithSimd for Several<'_, T, P> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { left, right, size: [m, columns, depth], out } = self;
         let panels = columns.div_ceil(P) * depth;
-        let runs = &[ElementRun { start: 0, count: depth }][..];
         let starts: Vec<usize> = (0..m).map(|row| row * depth).collect();
         let starts = &starts[..];
         let sides = left.chunks_exact(m * depth).zip(right.chunks_exact(panels));
         for ((data, right), out) in sides.zip(out.chunks_exact_mut(m * columns)) {
-            let out = (out, columns);
-            UnpackedProduct { data, starts, runs, right, columns, out, add: false }.with_simd(simd);
+            for steps in blocks(depth) {
+                let runs = &[ElementRun { start: steps.start, count: steps.len() }][..];
+                let (right, pitch, add) = (&right[steps.start..], depth, steps.start > 0);
+                let out = (&mut *out, columns);
+                UnpackedProduct { data, starts, runs, right, pitch, columns, out, add }
+                    .with_simd(simd);
+            }
         }
     }
 }
@@ -189,6 +198,7 @@ impl<T: Lane, const P: usize> WithSimd for Several<'_, T, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matmul::tuning::BLOCK_DEPTH;
 
     fn number(i: usize) -> u32 {
         u32::try_from(i * 37 % 1009).unwrap()
@@ -219,6 +229,7 @@ mod tests {
                 starts,
                 runs: &runs,
                 right,
+                pitch: 8,
                 columns,
                 out: (&mut out, stride),
                 add,
@@ -257,17 +268,23 @@ mod tests {
     #[test]
     fn several_products_are_each_that_of_its_matrices() {
         simd::at_every_level(|_| {
-            let [count, m, n, depth] = [3, 9, 18, 5];
-            let left: Vec<u32> = (0..count * m * depth).map(number).collect();
-            let one = panels::<NARROW>(depth, n);
-            let right: Vec<_> = (0..count).flat_map(|_| one.clone()).collect();
-            let mut out = vec![7; count * m * n];
-            Several { left: &left, right: &right, size: [m, n, depth], out: &mut out }.run();
-            for (at, &value) in out.iter().enumerate() {
-                let (row, j) = (at / n, at % n);
-                let term = |l: usize| left[row * depth + l] * number(l * n + j + 3);
-                assert_eq!(value, (0..depth).map(term).sum::<u32>());
+            for depth in [5, 2 * BLOCK_DEPTH] {
+                several_of(depth);
             }
         });
+    }
+
+    fn several_of(depth: usize) {
+        let [count, m, n] = [3, 9, 18];
+        let left: Vec<u32> = (0..count * m * depth).map(number).collect();
+        let one = panels::<NARROW>(depth, n);
+        let right: Vec<_> = (0..count).flat_map(|_| one.clone()).collect();
+        let mut out = vec![7; count * m * n];
+        Several { left: &left, right: &right, size: [m, n, depth], out: &mut out }.run();
+        for (at, &value) in out.iter().enumerate() {
+            let (row, j) = (at / n, at % n);
+            let term = |l: usize| left[row * depth + l] * number(l * n + j + 3);
+            assert_eq!(value, (0..depth).map(term).sum::<u32>());
+        }
     }
 }
