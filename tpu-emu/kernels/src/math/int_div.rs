@@ -90,6 +90,15 @@ impl<T: Word, const REST: bool> Loop for Divide<'_, T, REST> {
             all &= b == first;
         }
         let (by, below) = first.parts();
+        if all && by.is_power_of_two() {
+            for (to, &a) in output.iter_mut().zip(a) {
+                let (value, sign) = a.parts();
+                let quotient = value >> by.trailing_zeros();
+                let quotient = if sign != below { quotient.wrapping_neg() } else { quotient };
+                *to = rest(a, first, quotient);
+            }
+            return;
+        }
         if all && by != 0 {
             let inverse = 1.0 / f64::from(by);
             for (to, &a) in output.iter_mut().zip(a) {
