@@ -3,7 +3,7 @@
 use super::length::length_of;
 use super::reflectors;
 use super::reflectors::{Place, ReflectorBlock, ReflectorOrder};
-use super::rotations::Rotations;
+use super::rotations::{Rotations, cut, join, strips};
 use super::scalar::Scalar;
 use crate::linalg::tuning::{BLOCK_REFLECTORS, MAX_QL_STEPS};
 use crate::matmul::accumulate::Work;
@@ -16,7 +16,8 @@ use num_traits::Float;
 pub fn workspace(n: usize) -> [usize; 2] {
     let vectors = n.saturating_mul(5).saturating_add(reflectors::room(n, n));
     [
-        n.saturating_mul(n).saturating_add(vectors),
+        // Strips take the place of all else.
+        n.saturating_mul(n).saturating_add(vectors).max(strips(n)),
         n.saturating_mul(2).saturating_add(Rotations::<f64>::room(n)),
     ]
 }
@@ -37,17 +38,21 @@ pub fn eigen<T: Scalar>(n: usize, a: &mut [T], workspace: &mut [T], reals: &mut 
     if largest > T::Real::ZERO {
         a.iter_mut().for_each(|value| *value = T::of(value.re() / largest, value.im() / largest));
     }
-    let (q, workspace) = workspace.split_at_mut(n * n);
-    let (taus, workspace) = workspace.split_at_mut(n);
-    tridiagonal(n, a, [values, off], taus, workspace);
-    basis(n, a, taus, q, workspace);
+    let (q, room) = workspace.split_at_mut(n * n);
+    let (taus, room) = room.split_at_mut(n);
+    tridiagonal(n, a, [values, off], taus, room);
+    basis(n, a, taus, q, room);
     // Rows are vectors from here on: a rotation runs along two rows.
     for row in 0..n {
         for column in 0..n {
             a[column * n + row] = q[row * n + column];
         }
     }
-    if !diagonal(n, values, off, a, (turns, workspace)) {
+    let vectors = &mut workspace[..strips(n)];
+    cut(n, a, vectors);
+    let found = diagonal(n, values, off, vectors, turns);
+    join(n, vectors, a);
+    if !found {
         a.fill(T::missing());
         values.fill(T::Real::nan());
         return;
@@ -227,14 +232,14 @@ fn basis<T: Scalar>(n: usize, a: &[T], taus: &[T], q: &mut [T], room: &mut [T]) 
     }
 }
 
-/// Diagonalises a tridiagonal matrix and turns the rows of `vectors` along. `false` if it does not
-/// converge.
+/// Diagonalises a tridiagonal matrix and turns the rows of `vectors` along, which are stored strip
+/// by strip. `false` if it does not converge.
 fn diagonal<T: Scalar>(
     n: usize,
     d: &mut [T::Real],
     e: &mut [T::Real],
     vectors: &mut [T],
-    (room, tile): (&mut [T::Real], &mut [T]),
+    room: &mut [T::Real],
 ) -> bool {
     let mut rotations = Rotations::new(n, room);
     let (zero, one) = (T::Real::ZERO, T::Real::of_i64(1));
@@ -284,7 +289,7 @@ fn diagonal<T: Scalar>(
                 bulge = cosine * change - b;
                 rotations.push(sine, cosine);
             }
-            rotations.end_of_sweep(high, vectors, tile);
+            rotations.end_of_sweep(high, vectors);
             if !split {
                 d[low] -= moved;
                 e[low] = bulge;
@@ -292,7 +297,7 @@ fn diagonal<T: Scalar>(
             }
         }
     }
-    rotations.apply(vectors, tile);
+    rotations.apply(vectors);
     true
 }
 

@@ -1,7 +1,8 @@
 //! Plane rotations of neighbouring rows, kept until there are enough of them to be applied while a
 //! few columns are in a cache.
 use super::scalar::Scalar;
-use crate::linalg::tuning::{ROTATED_COLUMNS as TILE, SWEEPS};
+use crate::linalg::tuning::{CHUNK_MULTIPLY_ADDS, ROTATED_COLUMNS as TILE, SWEEPS};
+use crate::parallel;
 use crate::simd;
 use crate::simd::Loop;
 
@@ -35,28 +36,59 @@ impl<'a, R: Scalar<Real = R>> Rotations<'a, R> {
         self.count += 1;
     }
 
-    /// Ends a sweep that began with row `row`; `vectors` take part in those that were kept where
+    /// Ends a sweep that began with row `row`; `strips` take part in those that were kept where
     /// there is no room for another one.
-    pub(crate) fn end_of_sweep<T: Scalar<Real = R>>(
-        &mut self,
-        row: usize,
-        vectors: &mut [T],
-        tile: &mut [T],
-    ) {
+    pub(crate) fn end_of_sweep<T: Scalar<Real = R>>(&mut self, row: usize, strips: &mut [T]) {
         self.sweeps[self.used] = (row, self.count);
         self.used += 1;
         if self.used == SWEEPS {
-            self.apply(vectors, tile);
+            self.apply(strips);
         }
     }
 
-    /// Applies what was kept to the rows of `vectors [n, n]`. `tile` has room for `ROTATED_COLUMNS` columns.
-    pub(crate) fn apply<T: Scalar<Real = R>>(&mut self, vectors: &mut [T], tile: &mut [T]) {
+    /// Applies what was kept to the rows of a matrix that is stored strip by strip, on all threads.
+    pub(crate) fn apply<T: Scalar<Real = R>>(&mut self, strips: &mut [T]) {
         let Self { n, turns, count, sweeps, used } = self;
         let (turns, sweeps) = (&turns[..2 * *count], &sweeps[..*used]);
-        let tile = &mut tile[..TILE * *n];
-        simd::run(Apply { n: *n, turns, sweeps, vectors, tile });
+        // A rotation multiplies four times for each column.
+        let work = 4 * TILE * (*count).max(1);
+        let some = (CHUNK_MULTIPLY_ADDS / work).max(1) * strip(*n);
+        parallel::chunks_mut(strips, some, |_, strips| {
+            simd::run(Apply { n: *n, turns, sweeps, strips });
+        });
         (*count, *used) = (0, 0);
+    }
+}
+
+/// Numbers of a strip: `ROTATED_COLUMNS` columns, row by row. Next to each other, they keep one
+/// another out of no cache.
+fn strip(n: usize) -> usize {
+    n.max(1) * TILE
+}
+
+/// Numbers of a matrix `[n, n]` that is stored strip by strip: the last one is filled up.
+pub(crate) fn strips(n: usize) -> usize {
+    n.div_ceil(TILE).saturating_mul(n).saturating_mul(TILE)
+}
+
+/// Stores a matrix `[n, n]` strip by strip.
+pub(crate) fn cut<T: Scalar>(n: usize, from: &[T], strips: &mut [T]) {
+    for (first, strip) in (0..n).step_by(TILE).zip(strips.chunks_exact_mut(strip(n))) {
+        for (to, from) in strip.as_chunks_mut::<TILE>().0.iter_mut().zip(from.chunks_exact(n)) {
+            let from = &from[first..n.min(first + TILE)];
+            *to = [T::ZERO; TILE];
+            to[..from.len()].copy_from_slice(from);
+        }
+    }
+}
+
+/// Joins strips to a matrix `[n, n]`.
+pub(crate) fn join<T: Scalar>(n: usize, strips: &[T], to: &mut [T]) {
+    for (first, strip) in (0..n).step_by(TILE).zip(strips.chunks_exact(strip(n))) {
+        for (from, to) in strip.as_chunks::<TILE>().0.iter().zip(to.chunks_exact_mut(n)) {
+            let to = &mut to[first..n.min(first + TILE)];
+            to.copy_from_slice(&from[..to.len()]);
+        }
     }
 }
 
@@ -64,8 +96,7 @@ struct Apply<'a, T: Scalar> {
     n: usize,
     turns: &'a [T::Real],
     sweeps: &'a [(usize, usize)],
-    vectors: &'a mut [T],
-    tile: &'a mut [T],
+    strips: &'a mut [T],
 }
 
 impl<T: Scalar> Loop for Apply<'_, T> {
@@ -73,20 +104,12 @@ impl<T: Scalar> Loop for Apply<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { n, turns, sweeps, vectors, tile } = self;
-        for first in (0..n).step_by(TILE) {
-            let columns = first..n.min(first + TILE);
-            // Next to each other, rows keep one another out of no cache.
-            for (to, from) in tile.chunks_exact_mut(TILE).zip(vectors.chunks_exact(n)) {
-                to[..columns.len()].copy_from_slice(&from[columns.clone()]);
-            }
+        let Self { n, turns, sweeps, strips } = self;
+        for strip in strips.chunks_exact_mut(strip(n)) {
             let mut begin = 0;
             for &(row, end) in sweeps {
-                sweep(&turns[2 * begin..2 * end], &mut tile[..(row + 1) * TILE]);
+                sweep(&turns[2 * begin..2 * end], &mut strip[..(row + 1) * TILE]);
                 begin = end;
-            }
-            for (from, to) in tile.chunks_exact(TILE).zip(vectors.chunks_exact_mut(n)) {
-                to[columns.clone()].copy_from_slice(&from[..columns.len()]);
             }
         }
     }
