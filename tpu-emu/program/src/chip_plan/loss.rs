@@ -129,6 +129,11 @@ mod tests {
 
     /// Whether the array with this name, in which a loss looks up, stays where its product is.
     fn stays(table: &str) -> bool {
+        ChipProgram::of(&looked_up(table)).loss.unwrap().stays
+    }
+
+    /// A program with a loss that looks up in the array with this name.
+    fn looked_up(table: &str) -> Graph {
         let columns = MIN_SHRUNK_BYTES / 64 / 4;
         let (all, rows) = (format!("tensor<64x{columns}xf32>"), "tensor<64xf32>");
         let text = format!(
@@ -148,7 +153,7 @@ mod tests {
                return %r, %z : {rows}, {rows}
              }}"
         );
-        ChipProgram::of(&graph_of(&text, Passes::ALL)).loss.unwrap().stays
+        graph_of(&text, Passes::ALL)
     }
 
     #[test]
@@ -156,6 +161,13 @@ mod tests {
         assert!(stays("%f"), "logits, of which the greatest is found");
         assert!(stays("%s"), "differences, of which exponentials are summed");
         assert!(!stays("%v"), "logarithms, which need the sum");
+        let graph = looked_up("%v");
+        let is_pick = |node: &Node| matches!(&node.work, NodeKind::Kernel(kernel) if kernel.picks().is_some());
+        let at = graph.main.nodes.iter().position(is_pick).unwrap();
+        for gathers in [false, true] {
+            let found = Loss::largest(&graph, &graph.main, (&[at], gathers)).unwrap();
+            assert_eq!(found.stays, gathers, "beside arrays of other devices");
+        }
     }
 
     #[test]

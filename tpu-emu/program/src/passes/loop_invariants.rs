@@ -31,6 +31,7 @@ impl Loops<'_> {
     }
 
     fn block(&mut self, block: &mut Subgraph) {
+        let has_loops = block.nodes.iter().any(|node| matches!(node.work, NodeKind::While(..)));
         let mut nodes = Vec::with_capacity(block.nodes.len());
         for mut node in std::mem::take(&mut block.nodes) {
             self.rename(&mut node.operands);
@@ -48,7 +49,7 @@ impl Loops<'_> {
                 NodeKind::Each(each) => self.block(&mut each.body),
                 _ => {}
             }
-            if self.is_free(&node) {
+            if has_loops && self.is_free(&node) {
                 self.free.insert(node.results[0], node.clone());
             }
             nodes.push(node);

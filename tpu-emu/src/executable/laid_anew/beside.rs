@@ -42,10 +42,15 @@ pub(super) fn most(
     if temporaries.is_empty() {
         return (None, None);
     }
+    let total = temporaries.iter().map(|of| of.bytes).chain(all.iter().map(|one| one.own));
+    let few = core::is_little(total.fold(0, u64::saturating_add));
     // Values that are rounded for convolutions are less here than there.
-    let rounds = temporaries.iter().any(|of| of.is(|array| images.narrows(array)));
-    let is_image = |array: &Array| !rounds && images.are_made_as(array);
+    let rounds = few || temporaries.iter().any(|of| of.is(|array| images.narrows(array)));
+    let is_image = |array: &Array| images.are_made_as(array);
     if !all.iter().any(|one| one.image) {
+        if rounds {
+            return (None, None);
+        }
         let level = level(&temporaries, plan.positions);
         let lives = temporaries.iter().filter(|of| of.is(is_image));
         let lives = lives.map(|of| (of.slot.first, of.slot.last, of.bytes));
@@ -82,12 +87,15 @@ pub(super) fn most(
     for (at, more) in passing {
         level[at] = level[at].saturating_add(more);
     }
+    let largest = largest(&all, &lives, &level, plan);
+    if rounds {
+        return (largest, None);
+    }
     let images = temporaries.iter().zip(&taken).filter(|(of, taken)| !**taken && of.is(is_image));
     let images = images.map(|(of, _)| (of.slot.first, of.slot.last, of.bytes));
     let stored = all.iter().zip(&lives).filter(|(one, _)| is_image(&one.array));
     let stored = stored.map(|(one, &(first, last))| (first, last, one.own));
-    let in_hbm = core::left_in_hbm(&level, images.chain(stored));
-    (largest(&all, &lives, &level, plan), in_hbm)
+    (largest, core::left_in_hbm(&level, images.chain(stored)))
 }
 
 /// What is laid anew where `level` is highest, as the largest of these arrays with these lives.

@@ -19,11 +19,16 @@ const LARGEST_IMAGE: u64 = 56 << 20;
 /// Bytes of all that can lie there, without what the operation itself needs.
 const ROOM: u64 = 112 << 20;
 
+/// Whether so many bytes are planned well enough as they are.
+pub(super) fn is_little(all: u64) -> bool {
+    all <= ROOM / 2
+}
+
 /// The most that is left in HBM of what is there at each position, images with these lives among it,
 /// or what lies in the core at most, if that is more; `None` where there are no such images, and
 /// where all that is there is little.
 pub(super) fn left_in_hbm(level: &[u64], images: impl Iterator<Item = Life>) -> Option<u64> {
-    if level.iter().all(|&all| all <= ROOM / 2) {
+    if level.iter().all(|&all| is_little(all)) {
         return None;
     }
     let mut there = vec![(0_u64, 0_u64); level.len()];

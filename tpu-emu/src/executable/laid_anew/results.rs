@@ -51,7 +51,8 @@ impl<'m> RelayoutSearch<'m> {
     pub(super) fn products(&mut self, body: &WrittenOut<'m>, wanted: &[DimensionOrder]) {
         let Some(last) = body.operations.last() else { return };
         for (value, order) in body.operands(last).zip(wanted) {
-            let (Some(order), Some(array)) = (order, body.array(value)) else { continue };
+            let Some(order) = order.as_ref().filter(|order| order.len() > 2) else { continue };
+            let Some(array) = body.array(value) else { continue };
             let is_wide = |&axis: &usize| array.dims[axis] > 1;
             let axes: Vec<usize> = (0..array.dims.len()).filter(is_wide).collect();
             let slowest = order.iter().copied().rfind(is_wide);

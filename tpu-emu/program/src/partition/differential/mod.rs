@@ -198,6 +198,34 @@ fn elements_are_looked_up_in_the_device_s_piece_of_a_table() {
     assert!(!gathers(text, 4));
 }
 
+#[test]
+fn what_is_looked_up_is_split_as_the_larger_of_table_and_indices() {
+    let split = |rows: usize, count: usize| {
+        let (table, indices) = (format!("tensor<{rows}x8xf32>"), format!("tensor<{count}x1xi32>"));
+        let taken = format!("tensor<{count}x8xf32>");
+        let text = format!(
+            r#"module {{
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%t: {table} {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}, %f: tensor<{count}x1xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> tensor<f32> {{
+    %i = stablehlo.convert %f : (tensor<{count}x1xf32>) -> {indices}
+    %g = "stablehlo.gather"(%t, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 8>}}> : ({table}, {indices}) -> {taken}
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%g init: %z) applies stablehlo.add across dimensions = [0, 1] : ({taken}, tensor<f32>) -> tensor<f32>
+    return %r : tensor<f32>
+  }}
+}}"#
+        );
+        check(&text, 4, 5);
+        let module = tpu_stablehlo::text::parse(&text).unwrap();
+        let (_, _, io) = whole(&module, 4, &|shapes| {
+            shapes.iter().map(|shape| vec![0; shape.bytes()]).collect()
+        });
+        part_text(&part_of(&module, &io, 4))
+    };
+    assert!(split(32, 8).contains("-> tensor<8x2xf32>"), "columns of a table");
+    assert!(split(4, 64).contains("-> tensor<16x8xf32>"), "rows of indices");
+}
+
 /// A function of an array of 64 rows that is split over eight devices, as its result is.
 fn of_rows(code: &str, result: &str) -> String {
     format!(
