@@ -63,7 +63,7 @@ pub(super) fn blocks(depth: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Computes a part of a product of split operands: the parts of the operands that are multiplied
-/// are the `passes`. Sums of many terms are sums of sums of some of them, see [`blocks`].
+/// are the `passes`. Sums of many terms are sums of sums of some of them, see `blocks`.
 pub fn product<T: Panel>(
     ProductTile { rows, columns, depth }: ProductTile,
     passes: &[(usize, usize)],
