@@ -43,12 +43,12 @@ pub(super) fn most(
         return (None, None);
     }
     let total = temporaries.iter().map(|of| of.bytes).chain(all.iter().map(|one| one.own));
-    let few = core::is_little(total.fold(0, u64::saturating_add));
     // Values that are rounded for convolutions are less here than there.
-    let rounds = few || temporaries.iter().any(|of| of.is(|array| images.narrows(array)));
+    let all_in_hbm = core::is_little(total.fold(0, u64::saturating_add))
+        || temporaries.iter().any(|of| of.is(|array| images.narrows(array)));
     let is_image = |array: &Array| images.are_made_as(array);
     if !all.iter().any(|one| one.image) {
-        if rounds {
+        if all_in_hbm {
             return (None, None);
         }
         let level = level(&temporaries, plan.positions);
@@ -88,7 +88,7 @@ pub(super) fn most(
         level[at] = level[at].saturating_add(more);
     }
     let largest = largest(&all, &lives, &level, plan);
-    if rounds {
+    if all_in_hbm {
         return (largest, None);
     }
     let images = temporaries.iter().zip(&taken).filter(|(of, taken)| !**taken && of.is(is_image));

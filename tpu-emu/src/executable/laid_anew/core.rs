@@ -7,6 +7,7 @@
 //!
 //! Source: the buffers of libtpu 0.0.51 at the peaks of some twenty steps of image models on a v5e.
 use crate::executable::charge::MIN_BYTES;
+use crate::executable::stored_array::CORE_BYTES;
 
 /// The first and the last position where an array is there, and its bytes.
 type Life = (usize, usize, u64);
@@ -17,7 +18,7 @@ const ROOM_FOR_IMAGES: u64 = 80 << 20;
 /// Bytes of the largest image at a moment at which some lie there.
 const LARGEST_IMAGE: u64 = 56 << 20;
 /// Bytes of all that can lie there, without what the operation itself needs.
-const ROOM: u64 = 112 << 20;
+const ROOM: u64 = CORE_BYTES - (16 << 20);
 
 /// Whether so many bytes are planned well enough as they are.
 pub(super) fn is_little(all: u64) -> bool {

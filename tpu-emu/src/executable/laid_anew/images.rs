@@ -65,22 +65,19 @@ impl<'m> RelayoutSearch<'m> {
             return;
         }
         let (Some(to), Some(result)) = (of.result(), body.result(&of)) else { return };
-        let whole: Vec<CallValue> = self
-            .images
-            .contains(&to.dims)
-            .then(|| body.operands_of(&of, &to.dims))
-            .into_iter()
-            .flatten()
-            .filter(|&of| !body.is_spread(of))
-            .collect();
-        if whole.len() == 2 && body.convolutions(result) > 1 {
-            let image = self.images.stored(self.rules, &to);
-            let stored = image.or_else(|| to.by_default(self.rules));
-            if whole.iter().any(|&of| made_by_convolution(body, of, &to.dims)) {
-                self.plain_sum = Some((of, to, result, stored));
-            } else {
-                self.kept(of, (&to, result), stored, 0);
-            }
+        if !self.images.contains(&to.dims) {
+            return;
+        }
+        let whole = || body.operands_of(&of, &to.dims).filter(|&of| !body.is_spread(of));
+        if whole().count() != 2 || body.convolutions(result) < 2 {
+            return;
+        }
+        let image = self.images.stored(self.rules, &to);
+        let stored = image.or_else(|| to.by_default(self.rules));
+        if whole().any(|of| made_by_convolution(body, of, &to.dims)) {
+            self.plain_sum = Some((of, to, result, stored));
+        } else {
+            self.kept(of, (&to, result), stored, 0);
         }
     }
 

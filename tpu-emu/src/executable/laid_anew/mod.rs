@@ -10,6 +10,7 @@
 //! |---|---|
 //! | reshape that takes the fastest axis apart | both sides in rows of whole tiles, but not a parameter that lies so, or one side with a kept axis as the fastest, what is less; both so, where that takes the next axis apart in less than tiles; what is compared instead of comparisons |
 //! | gather | the rows, each padded to 128 elements, but where they are a result that needs no padding; the table likewise, but unpadded where the core has room for it so and padding is much of it, and not at all where it has room for it padded; a padded one until it is read, of several that are updated the largest |
+//! | gather of whole matrices | they, and the table, with the first axis as the slowest; not what lies so by default, nor what the core has room for of table and results |
 //! | scatter of rows | what is added and the array, likewise; an array for which the core has room, padded, until it is read |
 //! | running sum and other windows that keep the extents and cover an axis | the operand once more, and twice below half of the core's memory, past all of it, and along the fastest axis of what fills it |
 //! | other windows | the operand in rows, if these are padded and it is not |
@@ -28,6 +29,8 @@
 //! | piece that begins within a tile, joined | it |
 //! | arrays stacked along an axis of tiles | these; the stack twice, where it is reshaped or padded |
 //! | room between elements | the result until it is read, and what it is made of; a parameter of which a scan takes every n-th element, laid as that |
+//! | sum of two images that convolutions read twice | it, until the last of what is made of it was read; of those that a convolution makes but for operations on elements, the last one |
+//! | result of several axes that a product of rows makes | it as it is made, where another axis than the first is the slowest of its layout |
 //! | product | a parameter for which the core has room; small matrices in tiles of their own |
 //! | transform | two arrays of its longer side, and two that these are made of |
 //! | Cholesky decomposition | two arrays of rows |
