@@ -105,6 +105,7 @@ impl Kernel for Product {
             Absorbed::View(operand, strides) => self.plan.through(operand, strides),
             Absorbed::Converted(operand, from) => self.plan.converted(operand, from),
             Absorbed::Turned(wanted) => self.plan.turned(wanted),
+            Absorbed::Narrowed(result) => self.plan.narrowed(result),
         };
         Some(Arc::new(Self { plan: plan? }))
     }

@@ -68,6 +68,8 @@ pub enum Absorbed<'a> {
     Converted(usize, DType),
     /// The result is wanted in this order; the two operands change places.
     Turned(&'a AccessMap),
+    /// The result is wanted in this type, of fewer bits.
+    Narrowed(DType),
 }
 
 /// A compiled operation: shapes, types and index maps are decided; bytes in, bytes out.

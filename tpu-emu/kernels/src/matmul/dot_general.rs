@@ -79,6 +79,13 @@ impl Contraction {
         self.of(side, self.arrays.get(side)?.converted(stored)?)
     }
 
+    /// The same product with its sums rounded to a type of fewer bits. `None` where that is not what
+    /// a conversion of the result gives.
+    pub fn narrowed(&self, result: DType) -> Option<Self> {
+        let sums = self.result == DType::F32 && self.arithmetic.gives(DType::F32);
+        (sums && result == DType::Bf16).then(|| Self { result, ..self.clone() })
+    }
+
     /// Whether the elements of an operand are rounded to bf16 as they are read.
     pub fn rounds(&self, side: usize) -> bool {
         self.sides.get(side).is_some_and(|side| !side.read && side.load == Load::Nearest)

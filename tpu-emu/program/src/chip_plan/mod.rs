@@ -17,7 +17,7 @@ mod reductions;
 mod scores;
 
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
-use crate::partition::EXCHANGE;
+use crate::partition::is_planned_gather;
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
 use crate::tuning::{MIN_SHRUNK_BYTES, MIN_WIDENED_BYTES};
 use loss::Loss;
@@ -26,7 +26,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
-use tpu_ops::ALL_GATHER;
 use tpu_stablehlo::ir::LocationId;
 
 /// What a chip stores otherwise than a run here.
@@ -101,7 +100,7 @@ impl ChipProgram {
     }
 
     fn look_at_exchange(&mut self, graph: &Graph, node: &Node) {
-        let gathers = node.name.strip_prefix(EXCHANGE).is_some_and(|by| by == ALL_GATHER.mnemonic);
+        let gathers = is_planned_gather(&node.name);
         let [result] = node.results[..] else { return };
         let shape = &graph.value(result).shape;
         if gathers && is_narrow(shape.dtype) {

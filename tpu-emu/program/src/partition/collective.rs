@@ -40,7 +40,12 @@ pub(super) fn table<R: AsRef<[i64]>>(rows: &[R]) -> Attribute {
 }
 
 /// Begins the name of an exchange that is planned only.
-pub(crate) const EXCHANGE: &str = "exchange by ";
+const EXCHANGE: &str = "exchange by ";
+
+/// Whether a node of this name gathers the parts of other devices, in the plan of one of them.
+pub(crate) fn is_planned_gather(name: &str) -> bool {
+    name.strip_prefix(EXCHANGE).is_some_and(|by| by == ALL_GATHER.mnemonic)
+}
 
 impl Emitter<'_> {
     /// The groups along some axes, as an operation has them.

@@ -33,7 +33,7 @@ mod reach;
 mod reshard;
 mod waiting;
 
-pub(crate) use collective::EXCHANGE;
+pub(crate) use collective::is_planned_gather;
 pub use linker::Unlinked;
 
 use crate::sharding::Sharding;

@@ -1,5 +1,5 @@
 //! Products and sums read converted operands where these are made from; products do so with
-//! transposed ones too, and give results in the order that is wanted.
+//! transposed ones too, and give results in the order and of the type that is wanted.
 //!
 //! The panels that a product multiplies are packed anyway, in whatever order and of whatever type
 //! the elements lie, so an array that holds them in another order or type first is not needed.
@@ -10,6 +10,7 @@
 //! | transpose of an operand | the product reads the array that is transposed |
 //! | conversion of an operand | the product, or the sum, reads the array that is converted |
 //! | transpose of a result | the operands change places |
+//! | conversion of a result to fewer bits | the product rounds its sums to them |
 //!
 //! * A conversion to a narrower type stays unless what is converted is in memory for longer anyway.
 //! * A view of a value that is made where it is read stays, and so does what is smaller than
@@ -63,7 +64,7 @@ fn block(graph: &Graph, block: &mut Subgraph, is_main: bool) {
         }
         for (at, gone) in gone.iter_mut().enumerate() {
             let converts = conversion(&work.nodes[at]).is_some();
-            *gone = *gone || (converts && work.operand(at, &kept));
+            *gone = *gone || (converts && (work.operand(at, &kept) || work.result(at)));
         }
     }
     let mut gone = gone.into_iter();
@@ -205,44 +206,51 @@ impl AbsorbingBlock<'_> {
         })
     }
 
-    /// Whether the product of which node `at` is a transpose gives that at once.
+    /// Whether the product of which node `at` is a transpose, or a conversion, gives that at once.
     fn result(&mut self, at: usize) -> bool {
         let node = &self.nodes[at];
-        let (NodeKind::Access(access), &[source], &[made]) =
-            (&node.work, &node.operands[..], &node.results[..])
-        else {
-            return false;
-        };
+        let (&[source], &[made]) = (&node.operands[..], &node.results[..]) else { return false };
         let to = &self.graph.value(made).shape;
         let is_only = self.uses(source) == [(at, Some(0))];
-        if to.bytes() < MIN_ABSORBED_BYTES || access.offset != 0 || !is_only {
+        let elements = self.graph.value(source).shape.elements();
+        if to.bytes() < MIN_ABSORBED_BYTES || !is_only || to.elements() != elements {
             return false;
         }
-        let wanted = AccessMap::new(access, &to.dims);
         let Some(maker) = self.followed.get(&source).and_then(|of| of.maker) else { return false };
         let of = &self.nodes[maker];
-        if of.results[..] != [source] || of.operands.len() != 2 {
-            return false;
-        }
-        let turned = product(of).and_then(|kernel| kernel.absorbing(&Absorbed::Turned(&wanted)));
-        let Some(turned) = turned else { return false };
-        let node = &mut self.nodes[maker];
-        node.work = NodeKind::Kernel(turned);
-        node.operands.reverse();
-        node.shapes.reverse();
-        node.results = vec![made];
-        let operands = node.operands.clone();
-        for value in operands {
-            let Some(of) = self.followed.get_mut(&value) else { continue };
-            for (_, operand) in of.uses.iter_mut().filter(|(reader, _)| *reader == maker) {
-                *operand = operand.map(|operand| 1 - operand);
+        let Some(kernel) = product(of).filter(|_| of.results[..] == [source]) else { return false };
+        let (changed, turns) = match &node.work {
+            NodeKind::Access(access) if access.offset == 0 => {
+                (kernel.absorbing(&Absorbed::Turned(&AccessMap::new(access, &to.dims))), true)
             }
-        }
+            NodeKind::Elementwise(op) => (kernel.absorbing(&Absorbed::Narrowed(op.result)), false),
+            _ => (None, false),
+        };
+        let Some(changed) = changed else { return false };
+        let node = &mut self.nodes[maker];
+        node.work = NodeKind::Kernel(changed);
+        node.results = vec![made];
         self.followed.remove(&source);
         if let Some(made) = self.followed.get_mut(&made) {
             made.maker = Some(maker);
         }
+        if turns {
+            self.turn(maker);
+        }
         true
+    }
+
+    /// Lets the two operands of a node change places.
+    fn turn(&mut self, at: usize) {
+        let node = &mut self.nodes[at];
+        node.operands.reverse();
+        node.shapes.reverse();
+        for value in node.operands.clone() {
+            let Some(of) = self.followed.get_mut(&value) else { continue };
+            for (_, operand) in of.uses.iter_mut().filter(|(reader, _)| *reader == at) {
+                *operand = operand.map(|operand| 1 - operand);
+            }
+        }
     }
 }
 
@@ -379,7 +387,25 @@ pub(crate) mod tests {
         );
         // Totals and partial results of as many columns as go together.
         let scratch = 1024 * (size_of::<f32>() + size_of::<f64>());
-        vec![(both, 0), (result, 0), (narrowed, 0), (widened, 0), (batched, 0), (summed, scratch)]
+        let mut all = vec![(both, 0), (result, 0), (narrowed, 0), (widened, 0), (batched, 0)];
+        all.push((summed, scratch));
+        // A product of matrices, of few terms and of none, with a vector, and of small matrices.
+        let rounded = [
+            ("192x192", "192x192", "192x192", plain),
+            ("192x1", "1x192", "192x192", plain),
+            ("192x0", "0x192", "192x192", plain),
+            ("1x24", "24x40000", "1x40000", plain),
+            ("40000x24", "24x1", "40000x1", plain),
+            ("512x8x9", "512x9x8", "512x8x8", ["batching_dims = [0] x [0],", "[2] x [1]"]),
+        ];
+        for (lhs, rhs, result, axes) in rounded {
+            let [a, b, wide] = [lhs, rhs, result].map(|dims| format!("tensor<{dims}xf32>"));
+            let narrow = wide.replace("f32", "bf16");
+            let product = self::dot(&format!("%a: {a}"), &format!("%b: {b}"), axes, &wide);
+            let lines = [format!("%p = {product}"), convert("%r", "%p", [&wide, &narrow])];
+            all.push((program(&format!("%a: {a}, %b: {b}"), &lines, &[("%r", &narrow)]), 0));
+        }
+        all
     }
 
     #[test]
@@ -443,7 +469,8 @@ pub(crate) mod tests {
         let text = format!(
             "func.func public @main(%a: {square}, %b: {half}) -> {half} {{
                %p = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : ({square}, {square}) -> {square}
-               %c = stablehlo.convert %p : ({square}) -> {half}
+               %n = stablehlo.tanh %p : {square}
+               %c = stablehlo.convert %n : ({square}) -> {half}
                %r = stablehlo.dot_general %c, %b, contracting_dims = [1] x [0] : ({half}, {half}) -> {half}
                return %r : {half}
              }}"

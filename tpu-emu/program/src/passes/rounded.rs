@@ -1,21 +1,26 @@
-//! Rectified layers are rounded where they are made, if only products that round them read them.
+//! Products and rectified layers are rounded where they are made, if only products that round them
+//! read them.
 //!
-//! A product of f32 at the default precision rounds its operands to bf16 before all else. A clamped
-//! value that only such products read needs half the memory in 16 bits, and each of them reads what it
-//! would have made of the 32. Its gradient asks of the value behind it where it was clamped: that is
-//! asked where the layer is made, so that the value behind need not live until then.
+//! A product of f32 at the default precision rounds its operands to bf16 before all else. A value that
+//! only such products read, in whatever order, needs half the memory in 16 bits, and each of them reads
+//! what it would have made of the 32.
 //!
-//! Other values stay in f32: made in the place of what they are made of, or made again from what is
-//! kept anyway, they need less than 16 bits beside it.
+//! * A product gives 16 bits at once (`absorbed_work`).
+//! * What the plan of one device gathers from others is rounded by each before it is gathered.
+//! * The gradient of a rectified layer asks of the value behind it where it was clamped: that is asked
+//!   where the layer is made, so that the value behind need not live until then.
+//! * Other values stay in f32: made in the place of what they are made of, or made again from what is
+//!   kept anyway, they need less than 16 bits beside it.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::partition::is_planned_gather;
 use crate::passes::absorbed_work::{Use, each_use};
 use crate::passes::clamped::{Clamped, Splats, clamp, comparison};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tpu_base::tensor::{DType, Shape};
+use tpu_base::tensor::DType;
 use tpu_ops::{Absorbed, Kernel, conversion};
 
-/// Rounds the clamped values of a program that have so many bytes at least.
+/// Rounds the products and clamped values of a program that have so many bytes at least.
 pub(crate) fn round(graph: &mut Graph, least: usize) {
     let mut main = std::mem::take(&mut graph.main);
     block(graph, &mut main, least, &mut Splats::new());
@@ -46,22 +51,92 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Spla
     let mut work = Rounding::of(graph, code, least);
     let mut changes: Vec<(usize, Vec<Node>)> = Vec::new();
     for at in 0..code.nodes.len() {
-        let Some(clamped) = clamp(&code.nodes[at], splats) else { continue };
+        if is_planned_gather(&code.nodes[at].name) {
+            changes.extend(work.gathered(graph, code, at).map(|rounded| (at, vec![rounded])));
+            continue;
+        }
+        let clamped = clamp(&code.nodes[at], splats);
+        if clamped.is_none() && !is_product(&code.nodes[at]) {
+            continue;
+        }
         let Some(rounded) = work.rounded(graph, code, at) else { continue };
         let mut behind = vec![rounded];
-        behind.extend(work.masks(code, at, &clamped, splats));
+        if let Some(clamped) = clamped {
+            behind.extend(work.masks(code, at, &clamped, splats));
+        }
         changes.push((at, behind));
     }
     let mut changes = changes.into_iter().peekable();
     let nodes = std::mem::take(&mut code.nodes);
     for (at, node) in nodes.into_iter().enumerate() {
+        let (change, gathers) =
+            (changes.next_if(|&(by, _)| by == at), is_planned_gather(&node.name));
+        let (before, behind) = change.map_or_else(Default::default, |(_, nodes)| {
+            if gathers { (nodes, Vec::new()) } else { (Vec::new(), nodes) }
+        });
+        code.nodes.extend(before);
         if !work.moved.contains(&at) {
             code.nodes.push(node);
         }
-        if let Some((_, behind)) = changes.next_if(|&(after, _)| after == at) {
-            code.nodes.extend(behind);
+        code.nodes.extend(behind);
+    }
+}
+
+fn is_product(node: &Node) -> bool {
+    let is_product = |kernel: &dyn Kernel| kernel.absorbs() && kernel.reduction().is_none();
+    matches!(&node.work, NodeKind::Kernel(kernel) if is_product(&**kernel))
+}
+
+/// What reads a value, also in another order.
+#[derive(Default)]
+struct Readers {
+    /// The operands of nodes that are the value.
+    operands: Vec<(usize, usize)>,
+    /// The products among the nodes, as they are once the value is rounded.
+    products: HashMap<usize, Arc<dyn Kernel>>,
+    /// The value in other orders.
+    moved: Vec<ValueId>,
+}
+
+impl Readers {
+    /// Lets them read the value as it is once it is rounded.
+    fn read_rounded(
+        self,
+        graph: &mut Graph,
+        code: &mut Subgraph,
+        (value, rounded): (ValueId, ValueId),
+    ) {
+        for (reader, operand) in self.operands {
+            let of = &mut code.nodes[reader];
+            if of.operands[operand] == value {
+                of.operands[operand] = rounded;
+            }
+            of.shapes[operand] = of.shapes[operand].with(DType::Bf16);
+        }
+        for (reader, product) in self.products {
+            code.nodes[reader].work = NodeKind::Kernel(product);
+        }
+        for moved in self.moved {
+            let shape = &mut graph.values[moved.index()].shape;
+            *shape = shape.with(DType::Bf16);
         }
     }
+}
+
+/// The node that rounds a value to a new one, on behalf of another node.
+fn rounding(graph: &mut Graph, of: &Node, value: ValueId) -> Option<Node> {
+    let op = conversion(DType::F32, DType::Bf16)?;
+    let shape = graph.value(value).shape.clone();
+    let rounded = graph.add(shape.with(DType::Bf16));
+    Some(Node {
+        work: NodeKind::Elementwise(op),
+        operands: vec![value],
+        shapes: vec![shape],
+        results: vec![rounded],
+        name: Arc::clone(&of.name),
+        location: of.location,
+        effect: false,
+    })
 }
 
 struct Rounding {
@@ -87,46 +162,59 @@ impl Rounding {
         Self { uses, moved: Vec::new() }
     }
 
-    /// The node that rounds what node `at` makes, if only products read that which do so: they read
-    /// what is rounded then.
+    /// The node that rounds what node `at` makes, if only products that do so read it, also in
+    /// another order: they read what is rounded then.
     fn rounded(&self, graph: &mut Graph, code: &mut Subgraph, at: usize) -> Option<Node> {
         let node = &code.nodes[at];
-        let (NodeKind::Elementwise(_), &[made]) = (&node.work, &node.results[..]) else {
+        let &[made] = &node.results[..] else { return None };
+        let readers = self.readers(graph, code, made)?;
+        let node = rounding(graph, &code.nodes[at], made)?;
+        let rounded = node.results[0];
+        readers.read_rounded(graph, code, (made, rounded));
+        Some(node)
+    }
+
+    /// The node that rounds what node `at` gathers from other devices, likewise: it gathers that.
+    fn gathered(&self, graph: &mut Graph, code: &mut Subgraph, at: usize) -> Option<Node> {
+        let (&[from], &[made]) = (&code.nodes[at].operands[..], &code.nodes[at].results[..]) else {
             return None;
         };
-        let readers = self.uses.get(&made).filter(|uses| !uses.is_empty())?;
-        let shape = graph.value(made).shape.clone();
-        let mut kernels: HashMap<usize, Arc<dyn Kernel>> = HashMap::new();
-        for &(reader, operand) in readers {
-            let (of, operand) = (code.nodes.get(reader)?, operand?);
-            let NodeKind::Kernel(known) = &of.work else { return None };
-            let kernel = kernels.get(&reader).unwrap_or(known);
-            if !known.rounds(operand) || of.shapes[operand].elements() != shape.elements() {
-                return None;
+        let mut readers = self.readers(graph, code, made)?;
+        let node = rounding(graph, &code.nodes[at], from)?;
+        let rounded = node.results[0];
+        readers.moved.push(made);
+        readers.operands.push((at, 0));
+        readers.read_rounded(graph, code, (from, rounded));
+        Some(node)
+    }
+
+    /// All that reads a value, if that is products that round it.
+    fn readers(&self, graph: &Graph, code: &Subgraph, made: ValueId) -> Option<Readers> {
+        let mut found = Readers::default();
+        let mut open = vec![made];
+        while let Some(value) = open.pop() {
+            let elements = graph.value(value).shape.elements();
+            for &(reader, operand) in self.uses.get(&value).filter(|uses| !uses.is_empty())? {
+                let (of, operand) = (code.nodes.get(reader)?, operand?);
+                match &of.work {
+                    NodeKind::Access(_) => {
+                        found.moved.extend_from_slice(&of.results);
+                        open.extend_from_slice(&of.results);
+                    }
+                    NodeKind::Kernel(known) => {
+                        let kernel = found.products.get(&reader).unwrap_or(known);
+                        if !known.rounds(operand) || of.shapes[operand].elements() != elements {
+                            return None;
+                        }
+                        let absorbed = Absorbed::Converted(operand, DType::Bf16);
+                        found.products.insert(reader, kernel.absorbing(&absorbed)?);
+                    }
+                    _ => return None,
+                }
+                found.operands.push((reader, operand));
             }
-            let rounding = kernel.absorbing(&Absorbed::Converted(operand, DType::Bf16))?;
-            kernels.insert(reader, rounding);
         }
-        let op = conversion(DType::F32, DType::Bf16)?;
-        let rounded = graph.add(shape.with(DType::Bf16));
-        let (name, location) = (Arc::clone(&node.name), node.location);
-        for &(reader, operand) in readers {
-            let (of, operand) = (&mut code.nodes[reader], operand?);
-            of.operands[operand] = rounded;
-            of.shapes[operand] = Shape::new(DType::Bf16, of.shapes[operand].dims.clone());
-            if let Some(kernel) = kernels.remove(&reader) {
-                of.work = NodeKind::Kernel(kernel);
-            }
-        }
-        Some(Node {
-            work: NodeKind::Elementwise(op),
-            operands: vec![made],
-            shapes: vec![shape],
-            results: vec![rounded],
-            name,
-            location,
-            effect: false,
-        })
+        Some(found)
     }
 
     /// The comparisons that ask where node `at` clamped its operand, if nothing else reads that
@@ -175,8 +263,8 @@ pub(crate) mod tests {
     const WITHOUT: Passes = Passes { rounded_from: usize::MAX, ..Passes::EAGER };
 
     /// A rectified product, of matrices with so many rows, or convolution of `%x` that others read,
-    /// and where it was rectified.
-    pub(crate) fn programs(rows: usize) -> [String; 3] {
+    /// and where it was rectified; the last one reads a product and its transpose in products.
+    pub(crate) fn programs(rows: usize) -> [String; 4] {
         let (square, image) = (&*format!("tensor<{rows}x{rows}xf32>"), "tensor<2x14x14x32xf32>");
         let product = |to: &str, from: [&str; 2]| {
             format!(
@@ -227,6 +315,13 @@ pub(crate) mod tests {
         ];
         let asked_before =
             [&early[..], &late, &[format!("%r = stablehlo.add %e, %g : {square}")]].concat();
+        let in_two_orders = [
+            product("%s", ["%x", "%x"]),
+            format!("%t = stablehlo.transpose %s, dims = [1, 0] : ({square}) -> {square}"),
+            product("%u", ["%t", "%x"]),
+            format!("%v = stablehlo.tanh %u : {square}"),
+            product("%r", ["%s", "%v"]),
+        ];
         let program = |parameters: &str, lines: &[String], all: &str| {
             let lines = lines.join("\n");
             format!(
@@ -237,6 +332,7 @@ pub(crate) mod tests {
             program(&format!("%x: {square}"), &of_products, square),
             program(&format!("%x: {image}, %w: tensor<3x3x32x32xf32>"), &of_windows, image),
             program(&format!("%x: {square}"), &asked_before, square),
+            program(&format!("%x: {square}"), &in_two_orders, square),
         ]
     }
 
@@ -259,8 +355,36 @@ pub(crate) mod tests {
             assert!(!planned(text, Numerics::Tpu, without).1, "{text}");
             assert!(!planned(text, Numerics::Ieee, passes).1, "{text}");
         }
-        let [less, before] = [passes, without].map(|of| planned(&texts[0], Numerics::Tpu, of).0);
-        assert!(less < before, "{less} of {before}");
+        for text in [&texts[0], &texts[3]] {
+            let [less, before] = [passes, without].map(|of| planned(text, Numerics::Tpu, of).0);
+            assert!(less < before, "{less} of {before}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_gathered_for_products_is_rounded_before() {
+        let square = "tensor<192x192xf32>";
+        let gathered = |also: &str| {
+            let text = format!(
+                "func.func public @main(%w: {square}, %x: {square}) -> ({square}, {square}) {{
+                   %g = stablehlo.cholesky %w, lower = true : {square}
+                   %r = stablehlo.dot_general %x, %g, contracting_dims = [1] x [0] : ({square}, {square}) -> {square}
+                   %q = stablehlo.tanh {also} : {square}
+                   return %r, %q : {square}, {square}
+                 }}"
+            );
+            let mut graph = graph_under(Numerics::Tpu, &text, Passes::EAGER);
+            let (name, nodes) = ("exchange by all_gather", &mut graph.main.nodes);
+            // Only partitioned programs have exchanges: another kernel stands for one.
+            let gather = nodes.iter_mut().find(|node| &*node.name == "stablehlo.cholesky");
+            gather.unwrap().name = name.into();
+            let outside = StorageForm::Packed { donated: &[None; 2], elsewhere: &[], apart: false };
+            let _ = plan(&mut graph, outside, Passes::EAGER);
+            let node = graph.main.nodes.iter().rfind(|node| &*node.name == name).unwrap();
+            [node.operands[0], node.results[0]].map(|value| graph.value(value).shape.dtype)
+        };
+        assert_eq!(gathered("%x"), [DType::Bf16; 2]);
+        assert_eq!(gathered("%g"), [DType::F32; 2], "others read it as it is");
     }
 
     #[test]
