@@ -11,6 +11,7 @@ use crate::simd;
 use bytemuck::Pod;
 use shuffles::Interleaved;
 pub(crate) use shuffles::eight_columns;
+use std::ops::Range;
 
 /// Rows and columns of a block.
 const SIDE: usize = 16;
@@ -116,23 +117,39 @@ impl<T: Pod, S: BlockTranspose<T>> simd::Loop for BlockedTranspose<'_, T, S> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { side, matrix, result } = self;
-        let Transposed { operand, step, size: [rows, columns], width } = matrix;
-        // The blocks of a line of the cache come one after another.
+        let [rows, columns] = self.matrix.size;
+        // The blocks of lines of the cache come one after another, those of a line that is written
+        // next to each other: rows of many sizes keep one another out of a cache.
         let lines = SIDE.max(LINE / size_of::<T>());
         for line in (0..rows).step_by(lines) {
-            for left in (0..columns).step_by(SIDE) {
-                let wide = SIDE.min(columns - left);
-                for first in (line..rows.min(line + lines)).step_by(SIDE) {
-                    let high = SIDE.min(rows - first);
-                    let (from, to) = (left * step + first, first * width + left);
-                    let (operand, result) = (&operand[from..], &mut result[to..]);
-                    if (high, wide) == (SIDE, SIDE) {
-                        side.transpose(operand, step, result, width);
-                    } else {
-                        partly(side, [high, wide], (operand, step), (result, width));
-                    }
-                }
+            for column in (0..columns).step_by(lines) {
+                let high = line..rows.min(line + lines);
+                let wide = column..columns.min(column + lines);
+                transpose_blocks(self.side, &self.matrix, [high, wide], self.result);
+            }
+        }
+    }
+}
+
+/// Transposes some rows and columns of a matrix, block by block.
+#[inline(always)]
+fn transpose_blocks<T: Pod, S: BlockTranspose<T>>(
+    side: S,
+    matrix: &Transposed<'_, T>,
+    [rows, columns]: [Range<usize>; 2],
+    result: &mut [T],
+) {
+    let &Transposed { operand, step, width, .. } = matrix;
+    for first in rows.clone().step_by(SIDE) {
+        let high = SIDE.min(rows.end - first);
+        for left in columns.clone().step_by(SIDE) {
+            let wide = SIDE.min(columns.end - left);
+            let (operand, result) =
+                (&operand[left * step + first..], &mut result[first * width + left..]);
+            if (high, wide) == (SIDE, SIDE) {
+                side.transpose(operand, step, result, width);
+            } else {
+                partly(side, [high, wide], (operand, step), (result, width));
             }
         }
     }
@@ -218,6 +235,7 @@ mod tests {
             (33, 17, 33),
             (50, 3, 64),
             (70, 40, 90),
+            (70, 130, 70),
             (9, 2, 9),
         ] {
             for width in [columns, columns + 5] {

@@ -55,13 +55,13 @@ fn square<T: Pod, const N: usize>(
     let mut round = N;
     while round > 1 {
         let before = lines;
-        for (at, line) in lines.iter_mut().enumerate() {
-            let (a, b) = (before[at / 2], before[at / 2 + N / 2]);
-            *line = match (size_of::<T>(), at % 2) {
-                (1, 0) => sse._mm_unpacklo_epi8(a, b),
-                (1, _) => sse._mm_unpackhi_epi8(a, b),
-                (_, 0) => sse._mm_unpacklo_epi16(a, b),
-                _ => sse._mm_unpackhi_epi16(a, b),
+        // Two vectors at a time and without a choice between them: else the rounds of 16 vectors
+        // stay a loop, which keeps them in memory.
+        for at in 0..N / 2 {
+            let (a, b) = (before[at], before[at + N / 2]);
+            [lines[2 * at], lines[2 * at + 1]] = match size_of::<T>() {
+                1 => [sse._mm_unpacklo_epi8(a, b), sse._mm_unpackhi_epi8(a, b)],
+                _ => [sse._mm_unpacklo_epi16(a, b), sse._mm_unpackhi_epi16(a, b)],
             };
         }
         round /= 2;
