@@ -342,26 +342,26 @@ impl Contraction {
         self.arithmetic.finish(&mut sums, self.result, out)
     }
 
-    /// A product of few rows, split by columns.
+    /// A product of few rows, split by columns: by halves of blocks where there are few.
     fn columns<T: Panel>(&self, [lhs, rhs]: [Strided<'_>; 2], out: &mut [u8]) -> Result<()> {
         let Extent { m, n, k: depth } = self.extent;
-        if m.saturating_mul(n).saturating_mul(depth) < CHUNK_MULTIPLY_ADDS || n <= BLOCK_COLUMNS {
+        let some = if n > 2 * BLOCK_COLUMNS { BLOCK_COLUMNS } else { BLOCK_COLUMNS / 2 };
+        if m.saturating_mul(n).saturating_mul(depth) < CHUNK_MULTIPLY_ADDS / 4 || n <= some {
             return self.rows::<T>([lhs, rhs], 0..m, out);
         }
-        let passes = self.arithmetic.passes;
-        let blocks = parallel::map(n.div_ceil(BLOCK_COLUMNS), |block| {
-            let columns = block * BLOCK_COLUMNS..n.min((block + 1) * BLOCK_COLUMNS);
+        let blocks = parallel::map(n.div_ceil(some), |block| {
+            let columns = block * some..n.min((block + 1) * some);
             let stride = columns.len();
             let mut sums = vec![<T as Work>::ZERO; m * stride];
             let part = ProductTile { rows: 0..m, columns, depth };
-            blocked::product(part, passes, &lhs, &rhs, (&mut sums, stride));
+            blocked::product(part, self.arithmetic.passes, &lhs, &rhs, (&mut sums, stride));
             sums
         });
         let width = self.result.host_bytes();
         for (block, mut sums) in blocks.into_iter().enumerate() {
             let columns = sums.len() / m;
             for (i, sums) in sums.chunks_exact_mut(columns).enumerate() {
-                let out = &mut out[(i * n + block * BLOCK_COLUMNS) * width..][..columns * width];
+                let out = &mut out[(i * n + block * some) * width..][..columns * width];
                 self.arithmetic.finish(sums, self.result, out)?;
             }
         }

@@ -13,7 +13,7 @@
 //! | tiny: `m·n·k` to `MAX_TINY_MULTIPLY_ADDS` | [`tiny`] |
 //! | matrix times vector: `m` or `n` is 1 | GEMV, `gemv` |
 //! | small: `k` to `MAX_SMALL_DEPTH`, `m·n·k` to `MAX_SMALL_MULTIPLY_ADDS` | [`small`] |
-//! | few rows: `m` to `MAX_UNSPLIT_ROWS`, `n` over `BLOCK_COLUMNS`, much work | [`blocked`] |
+//! | few rows: `m` to `MAX_UNSPLIT_ROWS`, `n` over half of `BLOCK_COLUMNS`, much work | [`blocked`] |
 //! | shallow: `k` to `MAX_UNPACKED_DEPTH` | the loops of [`small`] |
 //! | everything else | packed panels, [`blocked`] |
 //!
