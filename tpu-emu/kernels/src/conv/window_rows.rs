@@ -45,8 +45,7 @@ impl PhaseWindows {
         let (images, [_, image]) = geometry.batch;
         let mut rows = vec![WindowRow { count: images, step: strides[0], target: image }];
         let mut first = [0, 0];
-        // Offsets in the padded input and in the kernel of each element of the kernel.
-        let mut both = vec![[0, 0]];
+        let (mut places, mut kernel_places) = (vec![0], vec![0]);
         let spatial = geometry.windows.iter().zip(axes).zip(phase);
         for (((window, axis), along), &stride) in spatial.zip(&strides[1..]) {
             let ([start, apart, count], [tap, between, taps]) = (along.windows, along.taps);
@@ -58,24 +57,18 @@ impl PhaseWindows {
             let before = usize::try_from(along.place.saturating_sub(axis.first)).unwrap_or(0);
             first[0] += before * stride;
             first[1] += start * window.output.1;
-            let each = |l: usize| {
+            places = sums(&places, (0..taps).map(|l| l * along.steps[1] * stride));
+            let kernel_place = |l: usize| {
                 let at = tap + l * between;
                 let at = if window.reversed { window.kernel.0 - 1 - at } else { at };
-                [l * along.steps[1] * stride, at * window.kernel.1]
+                at * window.kernel.1
             };
-            both = both
-                .into_iter()
-                .flat_map(|[place, at]| {
-                    (0..taps).map(each).map(move |[far, other]| [place + far, at + other])
-                })
-                .collect();
+            kernel_places = sums(&kernel_places, (0..taps).map(kernel_place));
         }
         rows.sort_by_key(|row| std::cmp::Reverse(row.target));
-        let (places, taps): (Vec<usize>, Vec<usize>) =
-            both.into_iter().map(|[place, at]| (place, at)).unzip();
         let runs = runs(&places, geometry.input_features.0);
         let segments = segments(&runs);
-        Self { rows, first, places, taps, runs, segments }
+        Self { rows, first, places, taps: kernel_places, runs, segments }
     }
 
     /// Whether the results follow each other from the first element on, so many a window.
@@ -141,6 +134,15 @@ impl PhaseWindows {
             }
         }
     }
+}
+
+/// Each of some offsets with each of others added, those of the last axis one after another.
+fn sums(offsets: &[usize], others: impl ExactSizeIterator<Item = usize> + Clone) -> Vec<usize> {
+    let mut sums = Vec::with_capacity(offsets.len() * others.len());
+    for &offset in offsets {
+        sums.extend(others.clone().map(|other| offset + other));
+    }
+    sums
 }
 
 /// Elements beside each other at the places, `count` at each.
