@@ -86,15 +86,19 @@ impl<'a> Names<'a> {
             .ok_or_else(|| ReadError::at(at, format!("dialect {index} of {}", self.dialects.len())))
     }
 
-    /// The operation whose index comes next.
+    /// The operation whose index comes next, with that index.
     ///
     /// # Errors
     /// Damage, or no such operation.
-    pub fn operation(&self, cursor: &mut Cursor<'_>) -> Result<OperationName<'a>, ReadError> {
+    pub fn operation(
+        &self,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<(usize, OperationName<'a>), ReadError> {
         let at = cursor.at();
         let index = cursor.index()?;
-        self.operations.get(index).copied().ok_or_else(|| {
+        let name = self.operations.get(index).copied().ok_or_else(|| {
             ReadError::at(at, format!("operation name {index} of {}", self.operations.len()))
-        })
+        })?;
+        Ok((index, name))
     }
 }

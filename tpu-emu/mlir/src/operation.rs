@@ -11,6 +11,8 @@ use crate::names::OperationName;
 pub struct RawOperation<'a> {
     /// Where it begins.
     pub at: usize,
+    /// The number of its name among the file's.
+    pub named: usize,
     /// What it is called.
     pub name: OperationName<'a>,
     /// Where it was written.
@@ -38,7 +40,7 @@ impl<'a> File<'a> {
     /// Damage.
     pub fn operation(&self, cursor: &mut Cursor<'_>) -> Result<RawOperation<'a>, ReadError> {
         let at = cursor.at();
-        let name = self.names.operation(cursor)?;
+        let (named, name) = self.names.operation(cursor)?;
         let mask = cursor.byte()?;
         let has = |bit: u8| mask & (1 << bit) != 0;
         if has(7) {
@@ -75,6 +77,7 @@ impl<'a> File<'a> {
         }
         Ok(RawOperation {
             at,
+            named,
             name,
             location,
             dictionary,

@@ -175,7 +175,7 @@ pub use entry::{
 pub use kernel::{Absorbed, Cost, Cx, Kernel, Reduced, Sorts};
 pub use resolve::{
     CALL, CUSTOM_CALL, MANUAL_COMPUTATION, MANUAL_YIELD, Operator, STRUCTURAL, Structural, YIELD,
-    callee, full_name, name_of, top_k,
+    callee, find, full_name, name_of, top_k,
 };
 pub use site::{Declared, Site};
 #[cfg(test)]
@@ -269,7 +269,7 @@ macro_rules! table {
 }
 
 /// The operations of StableHLO and CHLO.
-const OPS: &[&Entry] = table! {
+static OPS: &[&Entry] = table! {
     abs
     acos
     acosh
@@ -398,15 +398,7 @@ const OPS: &[&Entry] = table! {
 };
 
 /// The operations of other dialects.
-const OTHERS: &[&[Entry]] = &[sharding::OPS, &[optimization_barrier::COPY]];
-
-/// The row of an operation, by its name: StableHLO's and CHLO's without the dialect.
-pub fn find(mnemonic: &str) -> Option<&'static Entry> {
-    match OPS.binary_search_by(|entry| entry.mnemonic.cmp(mnemonic)) {
-        Ok(index) => Some(OPS[index]),
-        Err(_) => OTHERS.iter().copied().flatten().find(|entry| entry.mnemonic == mnemonic),
-    }
-}
+static OTHERS: &[&[Entry]] = &[sharding::OPS, &[optimization_barrier::COPY]];
 
 /// The operations, named as programs spell them without StableHLO's dialect.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {

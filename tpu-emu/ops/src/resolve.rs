@@ -1,5 +1,6 @@
 //! What an operation of a module is: its name is looked at here and nowhere else.
-use super::{Entry, TOP_K, custom, find};
+use super::{Entry, OPS, OTHERS, TOP_K, custom};
+use crate::tuning::NAME_PLACES;
 use tpu_stablehlo::ir::{Attribute, Attributes, Operation};
 
 /// What an operation of a module is.
@@ -68,6 +69,9 @@ pub const STRUCTURAL: &[(&str, Structural)] = &[
     ("stablehlo.while", Structural::While),
 ];
 
+/// The dialects whose operations the tables have without them.
+const DIALECTS: [&str; 3] = ["stablehlo.", "chlo.", "mhlo."];
+
 /// The end of a region, as the compiler writes it.
 pub const YIELD: &str = "stablehlo.return";
 
@@ -95,13 +99,8 @@ impl Operator {
             return custom::find(name_of(operation)).map_or(Self::Registered, Self::Row);
         }
         let name: &str = &operation.name;
-        let row = match name.split_once('.') {
-            Some(("stablehlo" | "chlo" | "mhlo", mnemonic)) => {
-                find(mnemonic).or_else(|| find(name))
-            }
-            _ => find(name),
-        };
-        if let Some(row) = row {
+        let mnemonic = DIALECTS.iter().find_map(|dialect| name.strip_prefix(dialect));
+        if let Some(row) = mnemonic.and_then(find).or_else(|| find(name)) {
             return Self::Row(row);
         }
         let structural = STRUCTURAL.iter().find(|(known, _)| *known == name);
@@ -152,6 +151,54 @@ pub fn top_k(operation: &Operation) -> Option<&Attributes> {
         Some(Attribute::Dictionary(inner)) if named && inner.get("k").is_some() => Some(inner),
         _ => None,
     }
+}
+
+/// The index of the row at each place, one more than it: zero where there is none.
+static PLACE: [u8; NAME_PLACES] = places();
+
+/// Where a name's row is, or one of the places before it.
+const fn first_place(name: &[u8]) -> usize {
+    let length = name.len();
+    if length == 0 {
+        return 0;
+    }
+    let [first, middle, near, last] =
+        [name[0], name[length / 2], name[length - 1 - length / 4], name[length - 1]];
+    let near_ends = first as usize * 37 + last as usize * 5;
+    (length * 211 + near_ends + middle as usize * 131 + near as usize * 67) % NAME_PLACES
+}
+
+const fn places() -> [u8; NAME_PLACES] {
+    assert!(OPS.len() < 256);
+    let mut places = [0; NAME_PLACES];
+    let mut index = 0;
+    while index < OPS.len() {
+        let mut place = first_place(OPS[index].mnemonic.as_bytes());
+        while places[place] > 0 {
+            place = (place + 1) % NAME_PLACES;
+        }
+        index += 1;
+        places[place] = index.to_le_bytes()[0];
+    }
+    places
+}
+
+/// The row among [`OPS`] with this name.
+fn find_own(name: &str) -> Option<&'static Entry> {
+    let mut place = first_place(name.as_bytes());
+    loop {
+        let index = usize::from(PLACE[place]).checked_sub(1)?;
+        if OPS[index].mnemonic == name {
+            return Some(OPS[index]);
+        }
+        place = (place + 1) % NAME_PLACES;
+    }
+}
+
+/// The row of an operation, by its name: StableHLO's and CHLO's without the dialect.
+pub fn find(mnemonic: &str) -> Option<&'static Entry> {
+    let other = || OTHERS.iter().copied().flatten().find(|entry| entry.mnemonic == mnemonic);
+    find_own(mnemonic).or_else(other)
 }
 
 #[cfg(test)]
@@ -213,5 +260,28 @@ mod tests {
         assert_eq!(callee(&operation("func.call", &all)), Some("f"));
         assert_eq!(callee(&operation("stablehlo.composite", &all)), Some("g"));
         assert_eq!(callee(&operation("stablehlo.add", &all)), None);
+    }
+
+    #[test]
+    fn rows_lie_close_to_where_their_names_say() {
+        let away = |entry: &&Entry| {
+            let place = first_place(entry.mnemonic.as_bytes());
+            let is_here = |at: usize| {
+                let index = usize::from(PLACE[(place + at) % NAME_PLACES]);
+                index > 0 && OPS[index - 1].mnemonic == entry.mnemonic
+            };
+            (0..NAME_PLACES).find(|&at| is_here(at)).unwrap()
+        };
+        let distances: Vec<usize> = OPS.iter().map(away).collect();
+        assert!(distances.iter().all(|&away| away < 4), "{distances:?}");
+        let direct = distances.iter().filter(|&&away| away == 0).count();
+        assert!(5 * direct > 4 * OPS.len(), "{direct}");
+    }
+
+    #[test]
+    fn other_names_have_no_row() {
+        for name in ["", "x", "addd", "stablehlo.add", "Add", "no_such_operation"] {
+            assert!(find_own(name).is_none(), "{name}");
+        }
     }
 }

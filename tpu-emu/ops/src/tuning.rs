@@ -76,3 +76,7 @@ pub(crate) const SORT_BLOCK_ELEMENTS: usize = 256;
 /// Elements that a sort with a program as its comparator merges at the same time, unless one row is
 /// longer.
 pub(crate) const SORT_MERGE_ELEMENTS: usize = 8192;
+
+/// Places of the table in which rows are found by their names: a power of two, and several for each
+/// row, so that most lie where the hash says.
+pub(crate) const NAME_PLACES: usize = 1024;

@@ -2,9 +2,9 @@
 use super::Frame;
 use parking_lot::RwLock;
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tpu_base::mix::{Mix, MixMap};
 
 /// Names one interned stack; 0 is the empty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -27,9 +27,9 @@ struct StackNode {
 struct Tree {
     /// Node 0 is the root and has no frame.
     nodes: Vec<StackNode>,
-    children: HashMap<(u32, Frame), u32, BuildHasherDefault<Mix>>,
+    children: MixMap<(u32, Frame), u32>,
     /// Hash of a whole stack to the nodes with that hash.
-    whole: HashMap<u64, u32, BuildHasherDefault<Mix>>,
+    whole: MixMap<u64, u32>,
 }
 
 /// The set of all stacks seen.
@@ -64,7 +64,7 @@ impl Default for Stacks {
     fn default() -> Self {
         let root = StackNode { frame: Frame(0), caller: 0 };
         let tree =
-            Tree { nodes: vec![root], children: HashMap::default(), whole: HashMap::default() };
+            Tree { nodes: vec![root], children: MixMap::default(), whole: MixMap::default() };
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self { tree: RwLock::new(tree), number: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
@@ -163,28 +163,6 @@ fn hash_of(frames: &[Frame]) -> u64 {
     let mut mix = Mix::default();
     frames.iter().for_each(|frame| mix.write_u64(frame.0));
     mix.finish()
-}
-
-/// A multiply-and-rotate hash: the keys are addresses, and collisions are compared away.
-#[derive(Debug, Default, Clone, Copy)]
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-
-    fn write_u32(&mut self, n: u32) {
-        self.write_u64(u64::from(n));
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
 }
 
 #[cfg(test)]

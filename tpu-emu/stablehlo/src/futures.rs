@@ -60,6 +60,10 @@ impl Futures {
                 }
             }
         }
+        // Most programs have no futures.
+        if self.values.is_empty() {
+            return;
+        }
         for operation in others {
             for operand in &operation.operands {
                 let gives = self.values.get(operand).map(Vec::len);

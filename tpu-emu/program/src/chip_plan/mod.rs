@@ -22,8 +22,9 @@ use crate::plan::{ArenaSlot, Plan, StoredByChip};
 use crate::tuning::{MIN_SHRUNK_BYTES, MIN_WIDENED_BYTES};
 use loss::Loss;
 use scores::Scores;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_stablehlo::ir::LocationId;
@@ -34,7 +35,7 @@ pub(crate) struct ChipProgram {
     /// The largest loss.
     loss: Option<Loss>,
     /// Products in 16 bits that are kept in f32, as the steps that make them.
-    widened: HashSet<(LocationId, Shape)>,
+    widened: MixSet<(LocationId, Shape)>,
     /// Scores of attention in long rows.
     scores: Scores,
     /// Arrays of 16 bits that devices gather of each other.
@@ -110,7 +111,7 @@ impl ChipProgram {
     }
 
     fn look_at_products(&mut self, graph: &Graph, code: &Subgraph, products: &[&Node]) {
-        let mut readers: HashMap<ValueId, Option<&Node>> = HashMap::new();
+        let mut readers: MixMap<ValueId, Option<&Node>> = MixMap::default();
         for node in &code.nodes {
             for (at, &operand) in node.operands.iter().enumerate() {
                 if !node.operands[..at].contains(&operand) {

@@ -7,8 +7,9 @@
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::tuning::MAX_SCHEDULED_NODES;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
+use tpu_base::mix::MixMap;
 
 /// Puts the nodes of a program in another order, those of loops and branches too; says whether any
 /// moved.
@@ -67,7 +68,7 @@ struct NodeRun {
 struct Scheduler {
     units: Vec<NodeRun>,
     /// Bytes of each value that dies in this block, and the units that have still to read it.
-    alive: HashMap<ValueId, (usize, Vec<usize>)>,
+    alive: MixMap<ValueId, (usize, Vec<usize>)>,
 }
 
 impl Scheduler {
@@ -76,13 +77,13 @@ impl Scheduler {
         let unit_of = units_of(code, &reads);
         let mut units: Vec<NodeRun> = Vec::new();
         units.resize_with(code.nodes.len(), NodeRun::default);
-        let mut maker: HashMap<ValueId, usize> = HashMap::new();
+        let mut maker: MixMap<ValueId, usize> = MixMap::default();
         for (number, node) in code.nodes.iter().enumerate() {
             let unit = unit_of[number];
             units[unit].nodes.push(number);
             maker.extend(node.results.iter().map(|&result| (result, unit)));
         }
-        let mut alive: HashMap<ValueId, (usize, Vec<usize>)> = HashMap::new();
+        let mut alive: MixMap<ValueId, (usize, Vec<usize>)> = MixMap::default();
         for (number, read) in reads.iter().enumerate() {
             let unit = unit_of[number];
             for &value in read {
@@ -180,7 +181,7 @@ fn size(bytes: usize) -> i128 {
 /// other reads is part of that one's.
 fn units_of(code: &Subgraph, reads: &[Vec<ValueId>]) -> Vec<usize> {
     const OUTSIDE: usize = usize::MAX;
-    let mut reader: HashMap<ValueId, Option<usize>> = HashMap::new();
+    let mut reader: MixMap<ValueId, Option<usize>> = MixMap::default();
     let uses =
         reads.iter().enumerate().flat_map(|(number, of)| of.iter().map(move |of| (of, number)));
     for (&value, number) in uses.chain(code.results.iter().map(|of| (of, OUTSIDE))) {

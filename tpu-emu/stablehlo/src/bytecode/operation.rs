@@ -27,7 +27,7 @@ impl BytecodeReader<'_> {
     pub(crate) fn header(&mut self, cursor: &mut Cursor<'_>) -> Result<Header, ReadError> {
         let raw = self.file.operation(cursor)?;
         let (at, name) = (raw.at, raw.name);
-        let row = (name.dialect == "vhlo").then(|| vhlo::find(name.mnemonic)).flatten();
+        let row = self.rows.get(raw.named).copied().flatten();
         if row.is_none() && name.dialect == "vhlo" {
             return Err(ReadError::at(at, vhlo::why_unknown(name.mnemonic, &self.file.producer)));
         }

@@ -2,12 +2,14 @@
 use super::{asm, attributes};
 use crate::ReadError;
 use crate::ir::{Attribute, AxisRef, DimensionSharding, Type};
+use crate::vhlo::{self, VersionRow};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use tpu_mlir::Cursor;
 use tpu_mlir::budget::Budget;
 use tpu_mlir::container::File;
 pub(crate) use tpu_mlir::container::unknown;
+use tpu_mlir::names::OperationName;
 
 /// What an entry of the attribute table decodes to.
 #[derive(Debug, Clone)]
@@ -39,6 +41,8 @@ pub(crate) enum Node {
 pub(crate) struct BytecodeReader<'a> {
     /// The tables of the file.
     pub(crate) file: File<'a>,
+    /// The row of each name of an operation, for VHLO's.
+    pub(super) rows: Vec<Option<&'static VersionRow>>,
     attributes_done: Vec<Option<(Node, usize)>>,
     types_done: Vec<Option<(Type, usize)>>,
     budget: Budget,
@@ -46,7 +50,11 @@ pub(crate) struct BytecodeReader<'a> {
 
 impl<'a> BytecodeReader<'a> {
     pub(crate) fn new(size: usize, file: File<'a>) -> Self {
+        let row = |name: &OperationName<'_>| {
+            (name.dialect == "vhlo").then(|| vhlo::find(name.mnemonic)).flatten()
+        };
         Self {
+            rows: file.names.operations.iter().map(row).collect(),
             attributes_done: file.attributes.iter().map(|_| None).collect(),
             types_done: file.types.iter().map(|_| None).collect(),
             budget: Budget::new(size),

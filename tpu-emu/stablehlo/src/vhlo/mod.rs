@@ -15,7 +15,9 @@ const NEWEST: &str = "1.20";
 /// The operation with this name, as `dot_general_v2`.
 pub(crate) fn find(name: &str) -> Option<&'static VersionRow> {
     let (mnemonic, version) = parts(name)?;
-    versions(mnemonic).iter().find(|row| row.version == version)
+    let found =
+        ROWS.binary_search_by(|row| (row.mnemonic(), row.version).cmp(&(mnemonic, version)));
+    found.ok().map(|at| &ROWS[at])
 }
 
 /// Why there is no operation with this name, in the program of this producer.

@@ -17,7 +17,7 @@ pub(crate) struct VersionRow {
 impl VersionRow {
     /// The name without the dialect.
     pub(crate) fn mnemonic(&self) -> &'static str {
-        self.name.split_once('.').map_or("", |(_, mnemonic)| mnemonic)
+        self.name.strip_prefix("stablehlo.").unwrap_or_default()
     }
 }
 

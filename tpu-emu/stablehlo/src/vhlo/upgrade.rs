@@ -37,15 +37,20 @@ pub(crate) fn upgrade(row: &VersionRow, attributes: &mut Attributes) {
         let own = row.attributes.contains(&&**name);
         !removed(name) && (!own || !says_nothing(value))
     });
-    let added = ADDED.iter().map(|added| (added, Attribute::Integers(Vec::new())));
-    let flags = FLAGS.iter().map(|added| (added, Attribute::Bool(false)));
-    for (&(name, last, attribute), value) in added.chain(flags) {
-        if name == row.name && row.version <= last && attributes.get(attribute).is_none() {
+    let lacks = |&&(name, last, _): &&(&str, u32, &str)| name == row.name && row.version <= last;
+    let mut add = |attribute: &'static str, value: Attribute| {
+        if attributes.get(attribute).is_none() {
             attributes.set(attribute, value);
         }
+    };
+    for (.., attribute) in ADDED.iter().filter(lacks) {
+        add(attribute, Attribute::Integers(Vec::new()));
     }
-    for &(name, attribute) in SYMBOLS {
-        let found = attributes.0.iter_mut().find(|(key, _)| name == row.name && key == attribute);
+    for (.., attribute) in FLAGS.iter().filter(lacks) {
+        add(attribute, Attribute::Bool(false));
+    }
+    for (_, attribute) in SYMBOLS.iter().filter(|(name, _)| *name == row.name) {
+        let found = attributes.0.iter_mut().find(|(key, _)| key == attribute);
         if let Some((_, value)) = found {
             symbols(value);
         }

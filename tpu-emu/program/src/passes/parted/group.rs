@@ -1,7 +1,8 @@
 //! Which nodes run over parts together.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::tuning::{MAX_PARTED_NODES, MIN_PART_ROWS, PARTS_OF_PARTED_BYTES};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
+use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::{Access, signed};
 
@@ -22,13 +23,13 @@ pub(super) struct Group {
 
 /// Where the values of a block are made and read.
 pub(super) struct ReadersAndMakers {
-    makers: HashMap<ValueId, usize>,
-    readers: HashMap<ValueId, Vec<usize>>,
+    makers: MixMap<ValueId, usize>,
+    readers: MixMap<ValueId, Vec<usize>>,
 }
 
 impl ReadersAndMakers {
     pub(super) fn of(code: &Subgraph) -> Self {
-        let mut uses = Self { makers: HashMap::new(), readers: HashMap::new() };
+        let mut uses = Self { makers: MixMap::default(), readers: MixMap::default() };
         for (at, node) in code.nodes.iter().enumerate() {
             uses.makers.extend(node.results.iter().map(|&value| (value, at)));
             for value in node.reads() {
@@ -243,7 +244,7 @@ impl Looked<'_> {
 
     /// The bytes of the arrays that a node takes as a whole.
     fn wholes(&self, node: &Node, inside: &BTreeSet<usize>) -> Vec<usize> {
-        let taken: HashSet<ValueId> = self.taken(node, inside).into_iter().collect();
+        let taken: MixSet<ValueId> = self.taken(node, inside).into_iter().collect();
         let made =
             |value: &ValueId| self.uses.makers.get(value).is_some_and(|at| inside.contains(at));
         let whole = node.operands.iter().filter(|value| !taken.contains(value) && !made(value));

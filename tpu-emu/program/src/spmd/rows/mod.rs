@@ -24,8 +24,8 @@ use crate::graph::{Node, Subgraph, ValueId};
 use crate::spmd::participants::ManualGroup;
 use classes::{ClassId, ClassMaps};
 use segments::Segment;
-use std::collections::HashMap;
 use std::sync::Arc;
+use tpu_base::mix::MixMap;
 
 /// A value of which participants have rows of their own. Nodes name it as if it were one row.
 #[derive(Debug, Clone)]
@@ -50,11 +50,11 @@ struct Rows {
     /// Who runs the code at hand: participants of one class run it as one.
     apart: ClassId,
     maps: ClassMaps,
-    values: HashMap<ValueId, RowValue>,
+    values: MixMap<ValueId, RowValue>,
     /// The rows of values that are known, one after the other.
-    known: HashMap<ValueId, Arc<[u8]>>,
+    known: MixMap<ValueId, Arc<[u8]>>,
     /// Nodes that cost next to nothing and whose results all participants have alike.
-    cheap: HashMap<ValueId, Node>,
+    cheap: MixMap<ValueId, Node>,
     /// The block that is being read.
     block: OpenBlock,
     /// Segments so far.
@@ -83,9 +83,9 @@ impl Rows {
             maps,
             apart,
             group,
-            values: HashMap::new(),
-            known: HashMap::new(),
-            cheap: HashMap::new(),
+            values: MixMap::default(),
+            known: MixMap::default(),
+            cheap: MixMap::default(),
             block: OpenBlock::default(),
             segments: 0,
             runs: 1,
@@ -103,7 +103,7 @@ impl Rows {
 }
 
 /// Lets a node read other values.
-fn rename(node: &mut Node, renamed: &HashMap<ValueId, ValueId>) {
+fn rename(node: &mut Node, renamed: &MixMap<ValueId, ValueId>) {
     let now = |value: &mut ValueId| {
         if let Some(&new) = renamed.get(value) {
             *value = new;
