@@ -99,6 +99,15 @@ impl Micro {
     }
 }
 
+/// What an integer was made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ShortOrigin {
+    /// A longer one, of so many bytes.
+    Cut(Value, usize),
+    /// One where a mask is, zero elsewhere.
+    Mask(Value),
+}
+
 /// The body of a loop.
 #[derive(Debug)]
 pub(super) struct LoopBody {

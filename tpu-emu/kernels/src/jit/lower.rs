@@ -1,6 +1,6 @@
 //! From operations to instructions.
 use super::encode::Opcode;
-use super::inst::{Class, Form, LoopBody, Value};
+use super::inst::{Class, Form, LoopBody, ShortOrigin, Value};
 #[cfg_attr(
     not(test),
     expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")
@@ -53,6 +53,8 @@ pub(super) struct Lowerer {
     forms: HashMap<Register, Forms>,
     /// What has been shifted by a constant: the value, and the distance to the left.
     shifts: HashMap<Register, (Value, i16)>,
+    /// What shorter integers were made of.
+    pub(super) origins: HashMap<Value, ShortOrigin>,
 }
 
 /// Instructions on floats, for both of their widths.
@@ -78,6 +80,7 @@ impl Lowerer {
             sources: HashMap::new(),
             forms: HashMap::new(),
             shifts: HashMap::new(),
+            origins: HashMap::new(),
         }
     }
 
@@ -265,6 +268,15 @@ impl Lowerer {
         let Some(&second) = inputs.get(1) else {
             return Forms::mask(self.body.logic(KNOTW, a, None));
         };
+        if let (JitOp::Compare(relation), Some(bits)) = (job, self.constant_of(second)) {
+            match (relation, bits & 0xff != 0) {
+                (Relation::NotEqual, false) | (Relation::Equal, true) => return Forms::mask(a),
+                (Relation::NotEqual, true) | (Relation::Equal, false) => {
+                    return Forms::mask(self.body.logic(KNOTW, a, None));
+                }
+                _ => {}
+            }
+        }
         let b = self.mask(second);
         let (op, a, b, negated) = match job {
             JitOp::Multiply | JitOp::Minimum | JitOp::And => (KANDW, a, b, false),

@@ -1,6 +1,6 @@
 //! Elements of one type as elements of another.
 use super::encode::Opcode;
-use super::inst::Value;
+use super::inst::{LoopBody, ShortOrigin, Value};
 use super::lower::{Forms, Lowerer, float};
 #[cfg_attr(
     not(test),
@@ -121,6 +121,14 @@ impl Lowerer {
     /// Zeros and ones.
     fn ones_where(&mut self, to: NumberKind, input: Register) -> Forms {
         let mask = self.mask(input);
+        let value = self.where_mask(to, mask);
+        if let NumberKind::Integer(..) = to {
+            self.origins.insert(value, ShortOrigin::Mask(mask));
+        }
+        Forms::packed(value)
+    }
+
+    fn where_mask(&mut self, to: NumberKind, mask: Value) -> Value {
         let one = match to {
             NumberKind::F32 => 1.0_f32.to_bits().into(),
             NumberKind::F64 => 1.0_f64.to_bits(),
@@ -133,7 +141,7 @@ impl Lowerer {
         let op = by_width(width, [VMOVDQU8, VMOVDQU16, VMOVDQA32, VMOVDQA64]);
         let value = self.body.unary(op, self.body.length(width), ones);
         self.body.or_zero(mask);
-        Forms::packed(value)
+        value
     }
 
     /// Integers of another width: the low bits, or copies of the sign before them.
@@ -141,11 +149,34 @@ impl Lowerer {
         if width == other {
             value
         } else if width < other {
-            let op = extend(width, other, signed);
-            self.body.unary(op, self.body.length(other), value)
+            self.lengthened(value, width, signed, other)
         } else {
             let op = cut(width, other);
-            self.body.reversed(op, self.body.length(width), value, None)
+            let short = self.body.reversed(op, self.body.length(width), value, None);
+            self.origins.insert(short, ShortOrigin::Cut(value, width));
+            short
+        }
+    }
+
+    /// A longer integer, by way of what the short one was made of.
+    fn lengthened(&mut self, value: Value, width: usize, signed: bool, other: usize) -> Value {
+        let (length, bits) = (self.body.length(other), LoopBody::bits(other - width));
+        match self.origins.get(&value) {
+            Some(&ShortOrigin::Cut(long, 4)) if other == 4 && signed => {
+                let high = self.body.shift(VPSLLD, length, long, bits);
+                self.body.shift(VPSRAD, length, high, bits)
+            }
+            Some(&ShortOrigin::Cut(long, of)) if of == other && other >= 4 && !signed => {
+                let low = self.body.constant((1 << LoopBody::bits(width)) - 1, other);
+                self.body.binary(by_size(other, [VPANDD, VPANDQ]), length, long, low)
+            }
+            Some(&ShortOrigin::Mask(mask)) => {
+                self.where_mask(NumberKind::Integer(other, signed), mask)
+            }
+            _ => {
+                let op = extend(width, other, signed);
+                self.body.unary(op, length, value)
+            }
         }
     }
 
