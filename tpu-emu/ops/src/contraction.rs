@@ -1,15 +1,17 @@
 //! The kernel behind the operations that multiply two arrays over pairs of axes.
-use super::elementwise::lane_of;
 use super::precision::{Unit, arithmetic};
 use super::{Absorbed, Cost, Cx, Kernel, Lowered, Site};
+use crate::tuning::MIN_OUTER_ELEMENTS;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_base::tensor::Shape;
 use tpu_base::tensor::element::{Number, for_dtype};
+use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
+use tpu_kernels::elementwise::program::ElementwiseOp;
 use tpu_kernels::matmul::dot_general::{Axes, Contraction};
 use tpu_kernels::matmul::tiny::TinyProduct;
+use tpu_kernels::movement::strided_view::Access;
 
 /// Axes of both operands: those that batch, and those that are summed over.
 #[derive(Debug)]
@@ -53,6 +55,11 @@ impl Pairs {
         self.sum[0].is_empty() && left == right && all
     }
 
+    /// Whether nothing is summed: each product of elements is an element of the result.
+    fn is_outer(&self, lhs: &Shape) -> bool {
+        self.sum[0].iter().all(|&axis| lhs.dims[axis] == 1)
+    }
+
     /// Compiles the product.
     pub(super) fn lower(&self, site: &Site<'_>) -> Result<Lowered> {
         let [lhs, rhs] = site.exactly::<2>()?;
@@ -65,10 +72,24 @@ impl Pairs {
         let arithmetic = arithmetic(site, site.attributes, types, result, unit)?;
         let takes = types == [result; 2] && arithmetic.takes(result) && arithmetic.gives(result);
         if takes && self.pairs_elements([lhs.rank(), rhs.rank()]) {
-            let run = for_dtype!(result, T: Number => lane!(|a: T, b: T| a.mul(b)));
-            return lane_of(site, ElementwiseKind::Multiply, run, false);
+            return Ok(Lowered::Elementwise(multiply(site, result)?));
         }
         let free = [self.free(0, lhs), self.free(1, rhs)];
+        if takes && unit == Unit::Vector && self.is_outer(lhs) {
+            let shape = Shape { dtype: result, dims: self.result([lhs, rhs]).into() };
+            if shape.elements() >= MIN_OUTER_ELEMENTS {
+                let of = [(lhs, &free[0], 0), (rhs, &free[1], free[0].len())];
+                let spread =
+                    of.into_iter().zip(&self.batch).map(|((operand, free, before), batch)| {
+                        let axes =
+                            batch.iter().zip(0..).chain(free.iter().zip(batch.len() + before..));
+                        let mut places = vec![0; operand.rank()];
+                        axes.for_each(|(&axis, place)| places[axis] = place);
+                        Access::spread(operand, &shape, &places)
+                    });
+                return Ok(Lowered::Spread(multiply(site, result)?, spread.collect()));
+            }
+        }
         let axes = Axes {
             batch: [&self.batch[0], &self.batch[1]],
             sum: [&self.sum[0], &self.sum[1]],
@@ -77,6 +98,15 @@ impl Pairs {
         let plan = Contraction::new(arithmetic, [lhs, rhs], result, axes);
         Ok(Lowered::Kernel(Box::new(Product { plan })))
     }
+}
+
+/// The multiplication of elements of a type.
+fn multiply(site: &Site<'_>, of: DType) -> Result<ElementwiseOp> {
+    let run = for_dtype!(of, T: Number => lane!(|a: T, b: T| a.mul(b)));
+    let run =
+        run.ok_or_else(|| Error::bad(format!("{} does not take {}", site.name, of.name())))?;
+    let (kind, immediate) = (ElementwiseKind::Multiply, [0; 2]);
+    Ok(ElementwiseOp { kind, operand: of, result: of, run, immediate, transcendental: false })
 }
 
 #[derive(Debug)]

@@ -169,7 +169,7 @@ mod tests {
     fn axes_are_taken_in_any_order() {
         // Transposed operands, several batch and summed axes, and orders no stride can follow.
         type Case<'a> = (&'a [usize], &'a [usize], [&'a [usize]; 2], [&'a [usize]; 2]);
-        let cases: [Case<'_>; 7] = [
+        let cases: [Case<'_>; 11] = [
             (&[5, 7], &[7, 3], [&[], &[]], [&[1], &[0]]),
             (&[7, 5], &[3, 7], [&[], &[]], [&[0], &[1]]),
             (&[2, 5, 7], &[7, 2, 3], [&[0], &[1]], [&[2], &[0]]),
@@ -177,6 +177,11 @@ mod tests {
             (&[4, 2, 5, 3], &[3, 2, 6, 4], [&[1, 3], &[1, 0]], [&[0], &[3]]),
             (&[3, 4, 2], &[4, 5, 6, 2], [&[], &[]], [&[1, 2], &[0, 3]]),
             (&[3], &[4], [&[], &[]], [&[], &[]]),
+            // So many that they are multiplications of what is spread.
+            (&[40], &[33], [&[], &[]], [&[], &[]]),
+            (&[401], &[401, 3], [&[0], &[0]], [&[], &[]]),
+            (&[40, 1], &[1, 30], [&[], &[]], [&[1], &[0]]),
+            (&[6, 1, 2, 20], &[9, 2, 1], [&[2], &[1]], [&[1], &[2]]),
         ];
         for (lhs, rhs, batch, sum) in cases {
             let (left, right) = (numbers(lhs, 3), numbers(rhs, 5));

@@ -243,6 +243,8 @@ impl Numerics {
 pub enum Lowered {
     /// One element of the result from the elements at the same index of the operands.
     Elementwise(ElementwiseOp),
+    /// As [`Lowered::Elementwise`], after the elements of each operand are put in this order.
+    Spread(ElementwiseOp, Vec<Access>),
     /// Elements of the first operand in another order, some of them several times.
     Access(Access),
     /// The result counts up along an axis.

@@ -10,6 +10,10 @@ pub(crate) const FFT_UNCHECKED_BYTES: usize = 16 << 20;
 /// Elements of the lines that are transformed together where they lie across memory.
 pub(crate) const FFT_BLOCK_ELEMENTS: usize = 1 << 15;
 
+/// Elements of a product that sums nothing from which on it is a multiplication of what its operands
+/// are spread to, which loops fuse.
+pub(crate) const MIN_OUTER_ELEMENTS: usize = 1024;
+
 /// Parts that few long rows are cut into, so that a reduction fills its tiles. It decides the order
 /// of combinations, and so bits of results.
 pub(crate) const MAX_REDUCE_ROW_PARTS: usize = 256;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::movement::block_copy::fill;
+use tpu_kernels::movement::strided_view::Access;
 use tpu_stablehlo::ir::{Attribute, Attributes, Name};
 
 /// One operation, with the values of its operands where they are needed.
@@ -188,25 +189,14 @@ impl Case {
                 let inputs: Vec<&[u8]> = operands.iter().map(TestValue::bytes).collect();
                 (op.run)(op.immediate, &inputs, results[0].bytes_mut());
             }
-            Lowered::Access(access) => {
-                let width = shapes[0].dtype.host_bytes();
-                let from = operands[0].bytes();
-                let mut index = vec![0_usize; shapes[0].rank()];
-                for to in results[0].bytes_mut().chunks_exact_mut(width) {
-                    let steps = index.iter().zip(&access.strides);
-                    let at: isize =
-                        steps.map(|(&i, &stride)| isize::try_from(i).unwrap() * stride).sum();
-                    let at = access.offset.checked_add_signed(at).unwrap() * width;
-                    to.copy_from_slice(&from[at..at + width]);
-                    for (i, &dim) in index.iter_mut().zip(&shapes[0].dims).rev() {
-                        *i += 1;
-                        if *i < dim {
-                            break;
-                        }
-                        *i = 0;
-                    }
-                }
+            Lowered::Spread(op, accesses) => {
+                let spread = accesses.iter().zip(operands);
+                let inputs: Vec<TestValue> =
+                    spread.map(|(access, operand)| accessed(access, operand, &shapes[0])).collect();
+                let inputs: Vec<&[u8]> = inputs.iter().map(TestValue::bytes).collect();
+                (op.run)(op.immediate, &inputs, results[0].bytes_mut());
             }
+            Lowered::Access(access) => results[0] = accessed(&access, &operands[0], &shapes[0]),
             Lowered::Iota(axis) => {
                 let inner = shapes[0].strides()[axis];
                 let width = shapes[0].dtype.host_bytes();
@@ -280,4 +270,25 @@ pub(crate) fn integers(values: &[i64]) -> Attribute {
 /// Attributes from names and values.
 pub(crate) fn attributes(list: &[(&'static str, Attribute)]) -> Attributes {
     Attributes(list.iter().map(|(name, value)| ((*name).into(), value.clone())).collect())
+}
+
+/// The elements of a value in another order.
+fn accessed(access: &Access, operand: &TestValue, shape: &Shape) -> TestValue {
+    let width = shape.dtype.host_bytes();
+    let (mut result, from) = (TestValue::zero(shape.clone()), operand.bytes());
+    let mut index = vec![0_usize; shape.rank()];
+    for to in result.bytes_mut().chunks_exact_mut(width) {
+        let steps = index.iter().zip(&access.strides);
+        let at: isize = steps.map(|(&i, &stride)| isize::try_from(i).unwrap() * stride).sum();
+        let at = access.offset.checked_add_signed(at).unwrap() * width;
+        to.copy_from_slice(&from[at..at + width]);
+        for (i, &dim) in index.iter_mut().zip(&shape.dims).rev() {
+            *i += 1;
+            if *i < dim {
+                break;
+            }
+            *i = 0;
+        }
+    }
+    result
 }

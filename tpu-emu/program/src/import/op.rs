@@ -11,11 +11,12 @@ use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
+use tpu_kernels::movement::strided_view::Access;
 use tpu_ops::{
     Declared, DeviceDependence, Entry, Lowered, Operator, RegionCode, Simplification, Site, TOP_K,
     name_of, top_k,
 };
-use tpu_stablehlo::ir::{Attribute, Operation, Type};
+use tpu_stablehlo::ir::{Attribute, LocationId, Operation, Type};
 
 /// The row of an operation.
 pub(super) fn entry_of(operation: &Operation) -> Result<&'static Entry> {
@@ -93,6 +94,12 @@ impl<'m> Loader<'m> {
         into: &mut Subgraph,
     ) -> Result<Vec<ValueId>> {
         self.count(&lowered, shapes, results);
+        let spread = match &lowered {
+            Lowered::Spread(_, accesses) => {
+                Some(self.spread(operation, accesses, (values, shapes), &results[0], into)?)
+            }
+            _ => None,
+        };
         let first = || {
             let none = || Error::bad(format!("{} has no operand", operation.name));
             values.first().copied().ok_or_else(none)
@@ -104,7 +111,7 @@ impl<'m> Loader<'m> {
             Lowered::Access(access) if self.is_whole(&access, &shapes[0], &results[0]) => {
                 return Ok(vec![first()?]);
             }
-            Lowered::Elementwise(op) => NodeKind::Elementwise(op),
+            Lowered::Elementwise(op) | Lowered::Spread(op, _) => NodeKind::Elementwise(op),
             Lowered::Access(access) => NodeKind::Access(access),
             Lowered::Iota(axis) => NodeKind::Iota(axis),
             Lowered::Splat(bytes) => NodeKind::Splat(bytes),
@@ -112,14 +119,17 @@ impl<'m> Loader<'m> {
             Lowered::Kernel(kernel) => NodeKind::Kernel(kernel.into()),
         };
         let choice = match &work {
-            NodeKind::Elementwise(op) => self.choice(op, (values, shapes), into)?,
+            NodeKind::Elementwise(op) if spread.is_none() => {
+                self.choice(op, (values, shapes), into)?
+            }
             _ => None,
         };
-        let (work, values, shapes) = match &choice {
-            Some(Choice { op, operands, shapes }) => {
+        let (work, values, shapes) = match (&choice, &spread) {
+            (Some(Choice { op, operands, shapes }), _) => {
                 (NodeKind::Elementwise(*op), &operands[..], &shapes[..])
             }
-            None => (work, values, shapes),
+            (None, Some((values, shapes))) => (work, &values[..], &shapes[..]),
+            (None, None) => (work, values, shapes),
         };
         let waits = matches!(&work, NodeKind::Kernel(kernel) if kernel.channel().is_some());
         let effect = waits || operation.attributes.flag("has_side_effect");
@@ -133,11 +143,7 @@ impl<'m> Loader<'m> {
             self.folded(entry, &work, values, shapes, results)?
         };
         let name: Arc<str> = name_of(operation).into();
-        // Functions of a library have no lines of their own: those of their calls stand for them.
-        let caller = self.called_at;
-        let known = || super::has_line(&self.module.locations, operation.location);
-        let caller = caller.filter(|_| !known());
-        let location = caller.unwrap_or(operation.location);
+        let location = self.line_of(operation);
         self.note(entry, (&work, values), &ids, into);
         self.graph.draws |= entry.devices == DeviceDependence::Random;
         match folded {
@@ -174,14 +180,44 @@ impl<'m> Loader<'m> {
         Ok(ids)
     }
 
+    /// Where an operation was written. Functions of a library have no lines of their own: those of
+    /// their calls stand for them.
+    fn line_of(&self, operation: &Operation) -> LocationId {
+        let known = || super::has_line(&self.module.locations, operation.location);
+        self.called_at.filter(|_| !known()).unwrap_or(operation.location)
+    }
+
+    /// The operands of an operation in the order of its result, with their shapes.
+    fn spread(
+        &mut self,
+        operation: &Operation,
+        accesses: &[Access],
+        (values, shapes): (&[ValueId], &[Shape]),
+        result: &Shape,
+        into: &mut Subgraph,
+    ) -> Result<(Vec<ValueId>, Vec<Shape>)> {
+        self.count_nodes(accesses.len())?;
+        let (name, location) = (Arc::<str>::from(name_of(operation)), self.line_of(operation));
+        let operands = accesses.iter().zip(values).zip(shapes).map(|((access, &value), shape)| {
+            let spread = self.graph.add(result.with(shape.dtype));
+            into.nodes.push(Node {
+                work: NodeKind::Access(access.clone()),
+                operands: vec![value],
+                shapes: vec![shape.clone()],
+                results: vec![spread],
+                name: Arc::clone(&name),
+                location,
+                effect: false,
+            });
+            spread
+        });
+        let operands = operands.collect();
+        Ok((operands, shapes.iter().map(|shape| result.with(shape.dtype)).collect()))
+    }
+
     /// Whether an access takes all elements in their order.
     #[expect(clippy::unused_self, reason = "reads as a question to the loader")]
-    pub(crate) fn is_whole(
-        &self,
-        access: &tpu_kernels::movement::strided_view::Access,
-        from: &Shape,
-        to: &Shape,
-    ) -> bool {
+    pub(crate) fn is_whole(&self, access: &Access, from: &Shape, to: &Shape) -> bool {
         if access.offset != 0 || from.elements() != to.elements() {
             return false;
         }
@@ -218,6 +254,7 @@ impl<'m> Loader<'m> {
         let elements = elements as f64;
         let cost = &mut self.graph.cost;
         match lowered {
+            Lowered::Spread(..) => cost.flops += elements,
             Lowered::Elementwise(op) if op.transcendental => cost.transcendentals += elements,
             Lowered::Elementwise(op)
                 if !matches!(

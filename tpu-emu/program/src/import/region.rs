@@ -217,7 +217,7 @@ impl<'m> ElementwiseBuilder<'_, 'm> {
                 let zero = vec![0; results[0].dtype.host_bytes()];
                 bound.push(self.constant(&zero, &results[0]));
             }
-            Lowered::Kernel(_) => return None,
+            Lowered::Spread(..) | Lowered::Kernel(_) => return None,
         }
         let bound = bound.into_iter().zip(results);
         registers.extend(operation.results.iter().copied().zip(bound));
