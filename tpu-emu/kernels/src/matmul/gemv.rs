@@ -70,10 +70,38 @@ fn part<T: Panel>(
     let [across, along] = matrix.strides;
     if matrix.load == Load::Plain && along == 1 {
         let data = elements::<T>(bytes).get(first * across + steps.start..).unwrap_or_default();
+        if across == vector.len() {
+            match *vector {
+                [a, b] => return simd::run(ShortRows { data, vector: [a, b], out }),
+                [a, b, c] => return simd::run(ShortRows { data, vector: [a, b, c], out }),
+                [a, b, c, d] => return simd::run(ShortRows { data, vector: [a, b, c, d], out }),
+                _ => {}
+            }
+        }
         simd::with(WidenedRow { data, across, vector, out, add: false });
         return;
     }
     T::read(matrix.load, 0, Sums { bytes, strides: matrix.strides, from, vector, out });
+}
+
+/// Rows of `N` numbers that lie one after the other: each lane of a vector is a row. The bits are
+/// those of [`WidenedRow`], which adds what fills no group one after the other too.
+struct ShortRows<'a, T, const N: usize> {
+    data: &'a [T],
+    vector: [T; N],
+    out: &'a mut [T],
+}
+
+impl<T: Panel, const N: usize> Loop for ShortRows<'_, T, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (out, row) in self.out.iter_mut().zip(self.data.as_chunks::<N>().0) {
+            let terms = self.vector.iter().zip(row);
+            *out = terms.fold(<T as Work>::ZERO, |sum, (&factor, &value)| sum.plus(factor, value));
+        }
+    }
 }
 
 struct Sums<'a, T> {
@@ -314,6 +342,32 @@ mod tests {
                     });
                 }
             }
+        }
+    }
+
+    #[test]
+    fn short_rows_give_the_same_bits_apart_and_one_after_the_other() {
+        let number = |i: usize| (u16::try_from(i * 7919 % 10_007).unwrap() as f32).sqrt() - 40.0;
+        for (depth, rows) in (2..6).flat_map(|depth| [1, 7, 16, 17, 1000].map(|rows| (depth, rows)))
+        {
+            let apart: Vec<f32> = (0..rows * 7 + 9).map(number).collect();
+            let row = |i: usize| &apart[i * 7..][..depth];
+            let beside: Vec<f32> = (0..rows).flat_map(row).copied().collect();
+            simd::at_every_level(|level| {
+                let sums = [(&apart, 7), (&beside, depth)].map(|(data, across)| {
+                    let side = |data, strides| Strided {
+                        load: Load::Plain,
+                        bytes: cast_slice(data),
+                        start: [0, 0],
+                        strides,
+                    };
+                    let mut out = vec![f32::NAN; rows];
+                    let vector = side(&apart[rows..], [0, 1]);
+                    product(side(&data[..], [across, 1]), vector, depth, &mut out);
+                    out
+                });
+                assert_eq!(sums[0], sums[1], "{level:?}: {rows} of {depth}");
+            });
         }
     }
 
