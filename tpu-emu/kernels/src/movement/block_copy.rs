@@ -167,13 +167,9 @@ fn elements<const N: usize>(axis: CopyLoop, from: &[u8], to: &mut [u8]) {
         // The last element may have nothing behind it.
         last.copy_from_slice(&from[whole * 2 * N..][..last.len()]);
     } else if from_step == N && to_step == 2 * N {
-        let from = &from[..count * N];
-        let whole = (to.len() / (2 * N)).min(count);
-        let (to, last) = to.split_at_mut(whole * 2 * N);
-        for (to, from) in to.chunks_exact_mut(2 * N).zip(from.chunks_exact(N)) {
-            to[..N].copy_from_slice(from);
-        }
-        last[..(count - whole) * N].copy_from_slice(&from[whole * N..]);
+        apart::<N>(2 * N, &from[..count * N], to);
+    } else if from_step == N && to_step > N {
+        apart::<N>(to_step, &from[..count * N], to);
     } else if to_step == N {
         for (index, to) in to[..count * N].chunks_exact_mut(N).enumerate() {
             to.copy_from_slice(&from[index * from_step..][..N]);
@@ -183,6 +179,20 @@ fn elements<const N: usize>(axis: CopyLoop, from: &[u8], to: &mut [u8]) {
             to[index * to_step..][..N].copy_from_slice(&from[index * from_step..][..N]);
         }
     }
+}
+
+/// Copies runs of `N` bytes that lie side by side to places that are `step` bytes apart, which is
+/// `N` or more.
+#[inline(always)]
+fn apart<const N: usize>(step: usize, from: &[u8], to: &mut [u8]) {
+    let count = from.len() / N;
+    // The last run may have nothing behind it.
+    let whole = (to.len() / step).min(count);
+    let (to, last) = to.split_at_mut(whole * step);
+    for (to, from) in to.chunks_exact_mut(step).zip(from.chunks_exact(N)) {
+        to[..N].copy_from_slice(from);
+    }
+    last[..(count - whole) * N].copy_from_slice(&from[whole * N..]);
 }
 
 /// Fills `to` with copies of one element, on all threads where it is large. Elements have one, two,
@@ -342,6 +352,24 @@ mod tests {
             copy.run(bytemuck::cast_slice(&to), bytemuck::cast_slice_mut(&mut back));
             let expected = (0..2 * count - 1).map(|at| if at % 2 == 0 { at } else { 9 });
             assert_eq!(back, expected.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn rows_are_copied_into_longer_ones_up_to_the_last() {
+        for (row, step) in [(1, 4), (3, 4), (3, 7), (2, 2), (5, 9)] {
+            for count in [1, 2, 8, 9, 17] {
+                let from: Vec<u32> = (1..).take(row * count).collect();
+                let expected = |at: usize| {
+                    let place = at / step * row + at % step;
+                    if at % step < row { from[place] } else { 0 }
+                };
+                let length = (count - 1) * step + row;
+                let mut to = vec![0; length];
+                let copy = BlockCopy::new(4, &[count, row], &[row, 1], &[step, 1]);
+                copy.run(bytemuck::cast_slice(&from), bytemuck::cast_slice_mut(&mut to));
+                assert_eq!(to, (0..length).map(expected).collect::<Vec<u32>>(), "{row} {step}");
+            }
         }
     }
 
