@@ -138,6 +138,10 @@ fn level(axes: &[CopyLoop], run: usize, from: &[u8], to: &mut [u8]) {
             64 => elements::<64>(axis, from, to),
             128 => elements::<128>(axis, from, to),
             256 => elements::<256>(axis, from, to),
+            33..=63 => ends::<32, false>(axis, run, from, to),
+            65..=127 => ends::<64, false>(axis, run, from, to),
+            129..=255 => ends::<128, false>(axis, run, from, to),
+            257..=384 => ends::<128, true>(axis, run, from, to),
             _ => {
                 for index in 0..axis.count {
                     let from = &from[index * axis.from..][..run];
@@ -178,6 +182,25 @@ fn elements<const N: usize>(axis: CopyLoop, from: &[u8], to: &mut [u8]) {
         for index in 0..count {
             to[index * to_step..][..N].copy_from_slice(&from[index * from_step..][..N]);
         }
+    }
+}
+
+/// One loop over runs of `N` to `2 · N` bytes, or `3 · N` with what lies between: their first and
+/// their last `N` bytes, some of them twice. Each length is known to the compiler.
+fn ends<const N: usize, const BETWEEN: bool>(
+    axis: CopyLoop,
+    run: usize,
+    from: &[u8],
+    to: &mut [u8],
+) {
+    for index in 0..axis.count {
+        let from = &from[index * axis.from..][..run];
+        let to = &mut to[index * axis.to..][..run];
+        to[..N].copy_from_slice(&from[..N]);
+        if BETWEEN {
+            to[N..][..N].copy_from_slice(&from[N..][..N]);
+        }
+        to[run - N..].copy_from_slice(&from[run - N..]);
     }
 }
 
@@ -357,7 +380,20 @@ mod tests {
 
     #[test]
     fn rows_are_copied_into_longer_ones_up_to_the_last() {
-        for (row, step) in [(1, 4), (3, 4), (3, 7), (2, 2), (5, 9)] {
+        for (row, step) in [
+            (1, 4),
+            (3, 4),
+            (3, 7),
+            (2, 2),
+            (5, 9),
+            (9, 9),
+            (17, 20),
+            (33, 40),
+            (64, 70),
+            (65, 66),
+            (96, 99),
+            (97, 98),
+        ] {
             for count in [1, 2, 8, 9, 17] {
                 let from: Vec<u32> = (1..).take(row * count).collect();
                 let expected = |at: usize| {
