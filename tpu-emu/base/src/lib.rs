@@ -4,7 +4,6 @@ pub mod entry;
 pub mod error;
 pub mod event;
 pub mod host_pages;
-pub mod mix;
 pub mod panics;
 pub mod record_sum;
 pub mod table;

@@ -7,9 +7,9 @@ use crate::forked::is_forked;
 use crate::stack::thread_number;
 use crate::trace_file::Records;
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tpu_emu::Emulator;
@@ -184,13 +184,13 @@ struct SeenFunctions {
     /// Where in `all` a function may be, by its key. A name takes two words.
     near: [u16; NEAR],
     /// Where it is.
-    places: HashMap<usize, u16, BuildHasherDefault<Mix>>,
-    stacks: HashMap<(usize, StackId), &'static Counted, BuildHasherDefault<Mix>>,
+    places: FxHashMap<usize, u16>,
+    stacks: FxHashMap<(usize, StackId), &'static Counted>,
 }
 
 impl Default for SeenFunctions {
     fn default() -> Self {
-        let (places, stacks) = (HashMap::default(), HashMap::default());
+        let (places, stacks) = (FxHashMap::default(), FxHashMap::default());
         Self { all: Vec::new(), near: [0; NEAR], places, stacks }
     }
 }
@@ -215,33 +215,6 @@ impl SeenFunctions {
             at = usize::from(place);
         }
         self.all.get_mut(at)
-    }
-}
-
-/// A hash of numbers that are different anyway.
-#[derive(Debug, Default)]
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.write_u64(number.into());
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.write_u64(number as u64);
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let mixed = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ (mixed >> 32);
     }
 }
 

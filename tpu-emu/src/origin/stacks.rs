@@ -1,10 +1,10 @@
 //! Interned stacks: a prefix tree, one integer a stack.
 use super::Frame;
 use parking_lot::RwLock;
+use rustc_hash::{FxHashMap, FxHasher};
 use std::cell::RefCell;
 use std::hash::Hasher;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tpu_base::mix::{Mix, MixMap};
 
 /// Names one interned stack; 0 is the empty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -27,9 +27,9 @@ struct StackNode {
 struct Tree {
     /// Node 0 is the root and has no frame.
     nodes: Vec<StackNode>,
-    children: MixMap<(u32, Frame), u32>,
+    children: FxHashMap<(u32, Frame), u32>,
     /// Hash of a whole stack to the nodes with that hash.
-    whole: MixMap<u64, u32>,
+    whole: FxHashMap<u64, u32>,
 }
 
 /// The set of all stacks seen.
@@ -64,7 +64,7 @@ impl Default for Stacks {
     fn default() -> Self {
         let root = StackNode { frame: Frame(0), caller: 0 };
         let tree =
-            Tree { nodes: vec![root], children: MixMap::default(), whole: MixMap::default() };
+            Tree { nodes: vec![root], children: FxHashMap::default(), whole: FxHashMap::default() };
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self { tree: RwLock::new(tree), number: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
@@ -160,9 +160,9 @@ impl Tree {
 }
 
 fn hash_of(frames: &[Frame]) -> u64 {
-    let mut mix = Mix::default();
-    frames.iter().for_each(|frame| mix.write_u64(frame.0));
-    mix.finish()
+    let mut hasher = FxHasher::default();
+    frames.iter().for_each(|frame| hasher.write_u64(frame.0));
+    hasher.finish()
 }
 
 #[cfg(test)]

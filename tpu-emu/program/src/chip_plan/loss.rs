@@ -3,8 +3,8 @@ use super::reductions;
 use super::scores::live_at;
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
-use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::Shape;
 use tpu_stablehlo::ir::LocationId;
 
@@ -33,7 +33,7 @@ impl Loss {
     ) -> Option<Self> {
         let made =
             code.nodes.iter().flat_map(|node| node.results.iter().map(move |&of| (of, node)));
-        let makers: MixMap<ValueId, &Node> = made.collect();
+        let makers: FxHashMap<ValueId, &Node> = made.collect();
         let is_loop = |node: &Node| matches!(node.work, NodeKind::While(..));
         let first_loop = code.nodes.iter().position(is_loop);
         let last_loop = code.nodes.iter().rposition(is_loop);
@@ -42,7 +42,7 @@ impl Loss {
             let (table, shape) = (node.operands[0], &node.shapes[0]);
             let NodeKind::Elementwise(_) = makers.get(&table)?.work else { return None };
             let mut products = Vec::new();
-            products_of(graph, &makers, (table, shape), &mut MixSet::default(), &mut products);
+            products_of(graph, &makers, (table, shape), &mut FxHashSet::default(), &mut products);
             let bytes = |&of: &ValueId| graph.value(of).shape.bytes();
             let largest = products.iter().copied().max_by_key(bytes);
             let made =
@@ -98,9 +98,9 @@ impl Loss {
 /// Adds the products, in this block, of whose elements those of a value are made one by one.
 fn products_of(
     graph: &Graph,
-    makers: &MixMap<ValueId, &Node>,
+    makers: &FxHashMap<ValueId, &Node>,
     (value, of): (ValueId, &Shape),
-    seen: &mut MixSet<ValueId>,
+    seen: &mut FxHashSet<ValueId>,
     products: &mut Vec<ValueId>,
 ) {
     if graph.value(value).shape.elements() < of.elements() || !seen.insert(value) {

@@ -21,10 +21,10 @@ use crate::partition::is_planned_gather;
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
 use crate::tuning::{MIN_SHRUNK_BYTES, MIN_WIDENED_BYTES};
 use loss::Loss;
+use rustc_hash::{FxHashMap, FxHashSet};
 use scores::Scores;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_stablehlo::ir::LocationId;
@@ -35,7 +35,7 @@ pub(crate) struct ChipProgram {
     /// The largest loss.
     loss: Option<Loss>,
     /// Products in 16 bits that are kept in f32, as the steps that make them.
-    widened: MixSet<(LocationId, Shape)>,
+    widened: FxHashSet<(LocationId, Shape)>,
     /// Scores of attention in long rows.
     scores: Scores,
     /// Arrays of 16 bits that devices gather of each other.
@@ -111,7 +111,7 @@ impl ChipProgram {
     }
 
     fn look_at_products(&mut self, graph: &Graph, code: &Subgraph, products: &[&Node]) {
-        let mut readers: MixMap<ValueId, Option<&Node>> = MixMap::default();
+        let mut readers: FxHashMap<ValueId, Option<&Node>> = FxHashMap::default();
         for node in &code.nodes {
             for (at, &operand) in node.operands.iter().enumerate() {
                 if !node.operands[..at].contains(&operand) {

@@ -3,9 +3,9 @@
 use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::Loader;
 use crate::tuning::MAX_FOLDED_BYTES;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tpu_base::error::Result;
-use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::program::ElementwiseOp;
@@ -16,10 +16,10 @@ use tpu_stablehlo::ir::{Attributes, LocationId};
 #[derive(Debug, Default)]
 pub(super) struct Masks {
     /// The number of the node in its block, and what it converts.
-    of: MixMap<ValueId, (usize, ValueId)>,
+    of: FxHashMap<ValueId, (usize, ValueId)>,
     /// Values whose conversion XLA does not leave beside the product: constants, which it folds
     /// before, and broadcasts, which it moves behind the conversion.
-    moving: MixSet<ValueId>,
+    moving: FxHashSet<ValueId>,
 }
 
 /// Masks as the block knows them that they were converted in.

@@ -18,8 +18,8 @@
 //! * [`Kernel::absorbing`] says whether a product can do it with the same bits.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::tuning::MIN_ABSORBED_BYTES;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
-use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::movement::strided_view::AccessMap;
@@ -44,7 +44,7 @@ fn block(graph: &Graph, block: &mut Subgraph, is_main: bool) {
         let moves = matches!(node.work, NodeKind::Access(_)) || conversion(node).is_some();
         moves && node.results.iter().any(large)
     };
-    let followed: MixMap<ValueId, Followed> = (block.nodes.iter().filter(goes))
+    let followed: FxHashMap<ValueId, Followed> = (block.nodes.iter().filter(goes))
         .flat_map(|node| node.operands.iter().chain(&node.results))
         .map(|&value| (value, Followed::default()))
         .collect();
@@ -53,8 +53,8 @@ fn block(graph: &Graph, block: &mut Subgraph, is_main: bool) {
     }
     let mut work = AbsorbingBlock { graph, followed, nodes: std::mem::take(&mut block.nodes) };
     work.follow(&block.results);
-    let kept: MixSet<ValueId> =
-        if is_main { block.parameters.iter().copied().collect() } else { MixSet::default() };
+    let kept: FxHashSet<ValueId> =
+        if is_main { block.parameters.iter().copied().collect() } else { FxHashSet::default() };
     let mut gone = vec![false; work.nodes.len()];
     // A transpose of what is converted, and a conversion of what is transposed.
     for _ in 0..2 {
@@ -104,7 +104,7 @@ struct AbsorbingBlock<'g> {
     graph: &'g Graph,
     nodes: Vec<Node>,
     /// The operands and results of nodes that may go.
-    followed: MixMap<ValueId, Followed>,
+    followed: FxHashMap<ValueId, Followed>,
 }
 
 impl AbsorbingBlock<'_> {
@@ -130,7 +130,7 @@ impl AbsorbingBlock<'_> {
     }
 
     /// Whether all readers of what node `at` makes read what it is made of instead.
-    fn operand(&mut self, at: usize, kept: &MixSet<ValueId>) -> bool {
+    fn operand(&mut self, at: usize, kept: &FxHashSet<ValueId>) -> bool {
         let node = &self.nodes[at];
         let (&[source], &[made], [from]) =
             (&node.operands[..], &node.results[..], &node.shapes[..])
@@ -162,7 +162,7 @@ impl AbsorbingBlock<'_> {
         if !is_view && (conversion(node).is_none() || (narrows && !lives())) {
             return false;
         }
-        let mut changed: MixMap<usize, Arc<dyn Kernel>> = MixMap::default();
+        let mut changed: FxHashMap<usize, Arc<dyn Kernel>> = FxHashMap::default();
         for &(reader, operand) in readers {
             let (Some(operand), Some(of)) = (operand, self.nodes.get(reader)) else { return false };
             let seen = &of.shapes[operand];

@@ -4,14 +4,14 @@
 //! layer is kept for the products that read it; then what it was made of need not be kept beside
 //! it only to know, in the gradient, where it was rectified.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use tpu_base::mix::MixMap;
 use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
 
 /// Lets comparisons with one number read what was clamped to it before; says whether any does.
 pub(crate) fn ask(graph: &mut Graph) -> bool {
     let mut main = std::mem::take(&mut graph.main);
-    let changed = block(graph, &mut main, &mut MixMap::default());
+    let changed = block(graph, &mut main, &mut FxHashMap::default());
     graph.main = main;
     changed
 }
@@ -27,11 +27,11 @@ pub(crate) enum Side {
 pub(crate) type Clamped = (ValueId, Arc<[u8]>, Side);
 
 /// The number that a value is everywhere.
-pub(crate) type Splats = MixMap<ValueId, Arc<[u8]>>;
+pub(crate) type Splats = FxHashMap<ValueId, Arc<[u8]>>;
 
 fn block(graph: &Graph, code: &mut Subgraph, splats: &mut Splats) -> bool {
     let mut changed = false;
-    let mut clamped: MixMap<Clamped, ValueId> = MixMap::default();
+    let mut clamped: FxHashMap<Clamped, ValueId> = FxHashMap::default();
     for node in &mut code.nodes {
         for inner in node.work.blocks_mut() {
             changed |= block(graph, inner, splats);

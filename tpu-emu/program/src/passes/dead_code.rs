@@ -1,7 +1,7 @@
 //! Nodes whose results nobody reads disappear, and so do arrays that sorts need not make or take.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
-use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::DType;
 
 /// Removes the nodes of a program whose results nobody reads and that do nothing else.
@@ -10,8 +10,8 @@ pub(crate) fn eliminate(graph: &mut Graph) {
 }
 
 /// Removes the dead nodes of a block; gives the values that the rest reads.
-fn prune(block: &mut Subgraph) -> MixSet<ValueId> {
-    let mut used: MixSet<ValueId> = block.results.iter().copied().collect();
+fn prune(block: &mut Subgraph) -> FxHashSet<ValueId> {
+    let mut used: FxHashSet<ValueId> = block.results.iter().copied().collect();
     let counts = counts(block);
     let mut kept = Vec::new();
     for mut node in std::mem::take(&mut block.nodes).into_iter().rev() {
@@ -52,10 +52,10 @@ fn prune(block: &mut Subgraph) -> MixSet<ValueId> {
 }
 
 /// The axes along which values count, in a block that sorts.
-fn counts(block: &Subgraph) -> MixMap<ValueId, usize> {
+fn counts(block: &Subgraph) -> FxHashMap<ValueId, usize> {
     let sorts = |node: &Node| matches!(&node.work, NodeKind::Kernel(of) if of.sorts().is_some());
     if !block.nodes.iter().any(sorts) {
-        return MixMap::default();
+        return FxHashMap::default();
     }
     let axis = |node: &Node| match node.work {
         NodeKind::Iota(axis) => Some((*node.results.first()?, axis)),
@@ -65,7 +65,7 @@ fn counts(block: &Subgraph) -> MixMap<ValueId, usize> {
 }
 
 /// Leaves of a sort the results that are read, and no operand that tells places.
-fn trim_sort(node: &mut Node, used: &MixSet<ValueId>, counts: &MixMap<ValueId, usize>) {
+fn trim_sort(node: &mut Node, used: &FxHashSet<ValueId>, counts: &FxHashMap<ValueId, usize>) {
     let NodeKind::Kernel(kernel) = &node.work else { return };
     let Some(sorts) = kernel.sorts() else { return };
     let is_made: Vec<bool> = node.results.iter().map(|of| used.contains(of)).collect();

@@ -3,22 +3,22 @@
 //! of one matrix for all heads, is made inside instead of being stored outside.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::tuning::{MAX_HOISTED_BYTES, MIN_SUNK_BYTES};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
-use tpu_base::mix::{MixMap, MixSet};
 
 /// Takes what no iteration of a loop changes out of the loops of a program.
 pub(crate) fn hoist(graph: &mut Graph) {
     let mut main = std::mem::take(&mut graph.main);
-    Loops { graph, renamed: MixMap::default(), free: MixMap::default() }.block(&mut main);
+    Loops { graph, renamed: FxHashMap::default(), free: FxHashMap::default() }.block(&mut main);
     graph.main = main;
 }
 
 struct Loops<'g> {
     graph: &'g mut Graph,
     /// What stands for a value now.
-    renamed: MixMap<ValueId, ValueId>,
+    renamed: FxHashMap<ValueId, ValueId>,
     /// The nodes of large values that cost nothing where they are read.
-    free: MixMap<ValueId, Node>,
+    free: FxHashMap<ValueId, Node>,
 }
 
 impl Loops<'_> {
@@ -72,7 +72,7 @@ impl Loops<'_> {
             return;
         }
         let mut made: Vec<Node> = Vec::new();
-        let mut inside: MixMap<ValueId, Option<ValueId>> = MixMap::default();
+        let mut inside: FxHashMap<ValueId, Option<ValueId>> = FxHashMap::default();
         for node in &body.nodes {
             let by_element = matches!(node.work, NodeKind::Elementwise(_));
             for value in node.reads().into_iter().filter(|value| self.free.contains_key(value)) {
@@ -86,7 +86,7 @@ impl Loops<'_> {
         }
         let mut sunk: Vec<ValueId> = inside.into_values().flatten().collect();
         sunk.sort_unstable();
-        let mut inside = MixMap::default();
+        let mut inside = FxHashMap::default();
         for value in sunk {
             let Some(node) = self.free.get(&value) else { continue };
             let result = self.graph.add(self.graph.value(value).shape.clone());
@@ -137,7 +137,7 @@ impl Loops<'_> {
 
     /// Takes small work that depends on nothing inside out of a block.
     fn hoisted(&self, block: &mut Subgraph) -> Vec<Node> {
-        let mut inside: MixSet<ValueId> = block.parameters.iter().copied().collect();
+        let mut inside: FxHashSet<ValueId> = block.parameters.iter().copied().collect();
         let mut before = Vec::new();
         let mut kept = Vec::with_capacity(block.nodes.len());
         for node in std::mem::take(&mut block.nodes) {

@@ -4,8 +4,8 @@
 //! in each row. As a choice by index it is elementwise: loop fusion makes its elements where they
 //! are read, and the array need not be there at all.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
-use tpu_base::mix::MixSet;
 use tpu_base::tensor::{DType, Shape};
 use tpu_ops::OneHot;
 
@@ -30,7 +30,7 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
     if !any || !code.nodes.iter().any(|node| is_one(graph, node)) {
         return;
     }
-    let mut splats: MixSet<ValueId> = MixSet::default();
+    let mut splats: FxHashSet<ValueId> = FxHashSet::default();
     let mut nodes = Vec::with_capacity(code.nodes.len());
     for node in std::mem::take(&mut code.nodes) {
         if node.only_element(graph).is_some() {

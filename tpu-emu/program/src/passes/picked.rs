@@ -5,8 +5,8 @@
 //! need not be there.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::tuning::{MAX_PICKED_NODES, MIN_PICKED_PARTS};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use tpu_base::mix::MixMap;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
 use tpu_ops::Kernel;
@@ -39,7 +39,7 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
     if !code.nodes.iter().any(|node| is_one(graph, node)) {
         return;
     }
-    let mut makers: MixMap<ValueId, usize> = MixMap::default();
+    let mut makers: FxHashMap<ValueId, usize> = FxHashMap::default();
     let mut nodes: Vec<Node> = Vec::with_capacity(code.nodes.len());
     for node in std::mem::take(&mut code.nodes) {
         let picked =
@@ -66,7 +66,7 @@ fn written(
     graph: &mut Graph,
     gather: &Node,
     before: &[Node],
-    makers: &MixMap<ValueId, usize>,
+    makers: &FxHashMap<ValueId, usize>,
 ) -> Option<Vec<Node>> {
     let kept = picker(gather)?.picks()?;
     let (&[table, _], [all, _]) = (&gather.operands[..], &gather.shapes[..]) else { return None };
@@ -80,7 +80,7 @@ fn written(
         all,
         result,
         kept,
-        made: MixMap::default(),
+        made: FxHashMap::default(),
         nodes: Vec::new(),
     };
     let made = work.value(table, all)?;
@@ -96,14 +96,14 @@ struct Picking<'a> {
     graph: &'a mut Graph,
     gather: &'a Node,
     before: &'a [Node],
-    makers: &'a MixMap<ValueId, usize>,
+    makers: &'a FxHashMap<ValueId, usize>,
     /// What it takes elements of, and the result.
     all: &'a Shape,
     result: Shape,
     /// The axes of the first that the axes of the second run along.
     kept: Vec<Option<usize>>,
     /// The picked elements of values.
-    made: MixMap<ValueId, ValueId>,
+    made: FxHashMap<ValueId, ValueId>,
     nodes: Vec<Node>,
 }
 

@@ -15,8 +15,8 @@ use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::is_planned_gather;
 use crate::passes::absorbed_work::{Use, each_use};
 use crate::passes::clamped::{Clamped, Splats, clamp, comparison};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use tpu_base::mix::MixMap;
 use tpu_base::tensor::DType;
 use tpu_ops::{Absorbed, Kernel, conversion};
 
@@ -93,7 +93,7 @@ struct Readers {
     /// The operands of nodes that are the value.
     operands: Vec<(usize, usize)>,
     /// The products among the nodes, as they are once the value is rounded.
-    products: MixMap<usize, Arc<dyn Kernel>>,
+    products: FxHashMap<usize, Arc<dyn Kernel>>,
     /// The value in other orders.
     moved: Vec<ValueId>,
 }
@@ -141,7 +141,7 @@ fn rounding(graph: &mut Graph, of: &Node, value: ValueId) -> Option<Node> {
 
 struct Rounding {
     /// Where the large f32 values of the block are read that nodes of it make.
-    uses: MixMap<ValueId, Vec<Use>>,
+    uses: FxHashMap<ValueId, Vec<Use>>,
     /// The nodes that stand elsewhere afterwards.
     moved: Vec<usize>,
 }
@@ -153,7 +153,7 @@ impl Rounding {
             shape.dtype == DType::F32 && shape.bytes() >= least
         };
         let made = code.nodes.iter().flat_map(|node| &node.results).filter(is_large);
-        let mut uses: MixMap<ValueId, Vec<Use>> = made.map(|&made| (made, Vec::new())).collect();
+        let mut uses: FxHashMap<ValueId, Vec<Use>> = made.map(|&made| (made, Vec::new())).collect();
         each_use(&code.nodes, &code.results, &mut |value, by| {
             if let Some(uses) = uses.get_mut(&value) {
                 uses.push(by);

@@ -6,10 +6,10 @@
 //! among themselves that they have.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::tuning::MAX_SCHEDULED_NODES;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use tpu_base::mix::MixMap;
 
 /// Puts the nodes of a program in another order, those of loops and branches too; says whether any
 /// moved.
@@ -68,7 +68,7 @@ struct NodeRun {
 struct Scheduler {
     units: Vec<NodeRun>,
     /// Bytes of each value that dies in this block, and the units that have still to read it.
-    alive: MixMap<ValueId, (usize, Vec<usize>)>,
+    alive: FxHashMap<ValueId, (usize, Vec<usize>)>,
 }
 
 impl Scheduler {
@@ -77,13 +77,13 @@ impl Scheduler {
         let unit_of = units_of(code, &reads);
         let mut units: Vec<NodeRun> = Vec::new();
         units.resize_with(code.nodes.len(), NodeRun::default);
-        let mut maker: MixMap<ValueId, usize> = MixMap::default();
+        let mut maker: FxHashMap<ValueId, usize> = FxHashMap::default();
         for (number, node) in code.nodes.iter().enumerate() {
             let unit = unit_of[number];
             units[unit].nodes.push(number);
             maker.extend(node.results.iter().map(|&result| (result, unit)));
         }
-        let mut alive: MixMap<ValueId, (usize, Vec<usize>)> = MixMap::default();
+        let mut alive: FxHashMap<ValueId, (usize, Vec<usize>)> = FxHashMap::default();
         for (number, read) in reads.iter().enumerate() {
             let unit = unit_of[number];
             for &value in read {
@@ -181,7 +181,7 @@ fn size(bytes: usize) -> i128 {
 /// other reads is part of that one's.
 fn units_of(code: &Subgraph, reads: &[Vec<ValueId>]) -> Vec<usize> {
     const OUTSIDE: usize = usize::MAX;
-    let mut reader: MixMap<ValueId, Option<usize>> = MixMap::default();
+    let mut reader: FxHashMap<ValueId, Option<usize>> = FxHashMap::default();
     let uses =
         reads.iter().enumerate().flat_map(|(number, of)| of.iter().map(move |of| (of, number)));
     for (&value, number) in uses.chain(code.results.iter().map(|of| (of, OUTSIDE))) {

@@ -1,7 +1,7 @@
 //! Values that share their memory.
 use super::super::graph::ValueId;
 use super::live_range::{FOREVER, LiveRange};
-use tpu_base::mix::MixMap;
+use rustc_hash::FxHashMap;
 
 /// Values that follow one another in one piece of memory.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub(super) struct AliasSet {
 /// All alias sets; a value is in one.
 #[derive(Debug, Default)]
 pub(super) struct AliasSets {
-    of: MixMap<ValueId, usize>,
+    of: FxHashMap<ValueId, usize>,
     sets: Vec<Option<AliasSet>>,
 }
 
@@ -81,7 +81,7 @@ impl AliasSets {
     pub(super) fn last_inside(
         &self,
         value: ValueId,
-        ranges: &MixMap<ValueId, LiveRange>,
+        ranges: &FxHashMap<ValueId, LiveRange>,
         start: usize,
         end: usize,
     ) -> usize {

@@ -4,8 +4,8 @@ use super::super::passes::fuse::{StepBlock, StepKind};
 use super::alias_sets::AliasSets;
 use super::live_range::{LiveRange, LiveRanges};
 use super::{ArenaSlot, Slot};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
-use tpu_base::mix::{MixMap, MixSet};
 use tpu_stablehlo::ir::LocationId;
 
 /// The values of a program whose places are known.
@@ -16,7 +16,7 @@ pub(super) struct PlacedValues<'p> {
     pub(super) set_slots: &'p [Slot],
     pub(super) ranges: &'p LiveRanges,
     /// Values that are not in the arena.
-    pub(super) on_host: &'p MixSet<ValueId>,
+    pub(super) on_host: &'p FxHashSet<ValueId>,
 }
 
 /// The step that makes a value, by name and place in the source.
@@ -30,7 +30,7 @@ impl PlacedValues<'_> {
         end: usize,
         scratch: impl Iterator<Item = ((LiveRange, usize), usize)>,
     ) -> Vec<ArenaSlot> {
-        let mut made = MixMap::default();
+        let mut made = FxHashMap::default();
         note_makers(code, &mut made);
         let on_host = |value: &ValueId| self.on_host.contains(value);
         let in_arena = self.sets.all().filter(|(_, set)| {
@@ -71,7 +71,7 @@ impl PlacedValues<'_> {
     }
 }
 
-fn note_makers<'c>(code: &'c StepBlock, into: &mut MixMap<ValueId, Maker<'c>>) {
+fn note_makers<'c>(code: &'c StepBlock, into: &mut FxHashMap<ValueId, Maker<'c>>) {
     for step in &code.steps {
         into.extend(step.results.iter().map(|&result| (result, (&step.name, step.location))));
         step.kind.blocks().for_each(|block| note_makers(block, into));

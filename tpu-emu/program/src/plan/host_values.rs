@@ -1,13 +1,13 @@
 //! The values of a planned program that lie in host memory.
 use crate::graph::ValueId;
 use crate::passes::fuse::{FusedStep, StepBlock, StepKind};
-use tpu_base::mix::MixSet;
+use rustc_hash::FxHashSet;
 use tpu_ops::custom::{TO_DEVICE, TO_HOST};
 
 /// What is copied to host memory, and what is made of that, until it is copied back: an operation
 /// works where its operands are.
-pub(super) fn host_values(code: &StepBlock) -> MixSet<ValueId> {
-    let mut found = MixSet::default();
+pub(super) fn host_values(code: &StepBlock) -> FxHashSet<ValueId> {
+    let mut found = FxHashSet::default();
     // What a loop carries is known to be on the host once its body has been seen.
     loop {
         let known = found.len();
@@ -25,7 +25,7 @@ fn target(step: &FusedStep) -> Option<&str> {
     }
 }
 
-fn note(code: &StepBlock, found: &mut MixSet<ValueId>) {
+fn note(code: &StepBlock, found: &mut FxHashSet<ValueId>) {
     for step in &code.steps {
         match &step.kind {
             StepKind::While { condition, body, .. } => {

@@ -1,7 +1,7 @@
 //! When each value is made and last read, on one time line for the whole program.
 use super::super::graph::ValueId;
 use super::super::passes::fuse::{FusedStep, StepBlock, StepKind};
-use tpu_base::mix::MixMap;
+use rustc_hash::FxHashMap;
 
 /// The live range of a value: the times of its definition and its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) struct BlockTimes {
 /// Live ranges of all values.
 #[derive(Debug, Default)]
 pub(super) struct LiveRanges {
-    pub(super) of: MixMap<ValueId, LiveRange>,
+    pub(super) of: FxHashMap<ValueId, LiveRange>,
     clock: usize,
 }
 

@@ -5,7 +5,7 @@ use crate::tuning::{
     COST_OF_FUNCTION, COST_OF_OPERATION, MAX_CUT_ITERATIONS, MAX_CUT_NODES,
     MIN_BLOCKED_TRANSPOSE_ELEMENTS, WIDE_WINDOW_NODES,
 };
-use tpu_base::mix::{MixMap, MixSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use tpu_base::units::to_u64;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::movement::strided_view::AccessMap;
@@ -14,7 +14,7 @@ use tpu_kernels::movement::strided_view::AccessMap;
 #[derive(Debug, Clone)]
 pub(super) struct Manner {
     /// Parameters whose memory nothing takes over.
-    pub(super) kept: MixSet<ValueId>,
+    pub(super) kept: FxHashSet<ValueId>,
     /// Bytes of an elementwise value that is made again, at least.
     pub(super) least: usize,
     /// How many nodes may lie between two that read the same copy.
@@ -48,25 +48,25 @@ pub(super) struct Cut<'g> {
     /// Bytes of an elementwise value that is made again, at least.
     pub(super) least: usize,
     /// Products and reductions that may be made again.
-    pub(super) products: MixSet<ValueId>,
+    pub(super) products: FxHashSet<ValueId>,
     /// The node that makes each value.
-    pub(super) maker: MixMap<ValueId, usize>,
+    pub(super) maker: FxHashMap<ValueId, usize>,
     /// Parameters whose memory something takes over.
-    parameters: MixSet<ValueId>,
+    parameters: FxHashSet<ValueId>,
     /// The last node that reads each value.
-    last: MixMap<ValueId, usize>,
+    last: FxHashMap<ValueId, usize>,
     /// Values that are there later whatever is made again.
-    there: MixSet<ValueId>,
+    there: FxHashSet<ValueId>,
     network: Network,
     /// The vertices of a value: before it is kept, and after.
-    vertices: MixMap<ValueId, (usize, usize)>,
+    vertices: FxHashMap<ValueId, (usize, usize)>,
 }
 
 impl<'g> Cut<'g> {
     pub(super) fn new(graph: &'g Graph, code: &'g Subgraph, at: usize, manner: &Manner) -> Self {
-        let mut maker = MixMap::default();
-        let mut last = MixMap::default();
-        let mut there: MixSet<ValueId> = code.results.iter().copied().collect();
+        let mut maker = FxHashMap::default();
+        let mut last = FxHashMap::default();
+        let mut there: FxHashSet<ValueId> = code.results.iter().copied().collect();
         for (number, node) in code.nodes.iter().enumerate() {
             maker.extend(node.results.iter().map(|&result| (result, number)));
             last.extend(node.operands.iter().map(|&operand| (operand, number)));
@@ -77,10 +77,10 @@ impl<'g> Cut<'g> {
                 }
             });
         }
-        let (network, vertices) = (Network::default(), MixMap::default());
+        let (network, vertices) = (Network::default(), FxHashMap::default());
         let taken = code.parameters.iter().filter(|parameter| !manner.kept.contains(parameter));
         let (parameters, least) = (taken.copied().collect(), manner.least);
-        let products = MixSet::default();
+        let products = FxHashSet::default();
         Self { graph, code, at, least, products, maker, parameters, last, there, network, vertices }
     }
 
@@ -102,7 +102,7 @@ impl<'g> Cut<'g> {
     }
 
     /// Values that are made early, that late nodes read, and that are made again.
-    pub(super) fn remade(mut self) -> Option<MixSet<ValueId>> {
+    pub(super) fn remade(mut self) -> Option<FxHashSet<ValueId>> {
         let (source, sink) = (self.network.vertex(), self.network.vertex());
         let mut open = Vec::new();
         let code = self.code;
@@ -128,7 +128,7 @@ impl<'g> Cut<'g> {
             }
         }
         let late = self.network.sink_side(source, sink, MAX_CUT_ITERATIONS)?;
-        let mut remade = MixSet::default();
+        let mut remade = FxHashSet::default();
         let made = self.vertices.iter().filter(|(_, (before, _))| late[*before]);
         remade.extend(made.map(|(&value, _)| value));
         Some(remade)

@@ -2,8 +2,8 @@
 use super::cut::{Cut, Manner};
 use super::products::products_made_again;
 use crate::graph::{Graph, Node, REMATERIALIZED, Subgraph, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
-use tpu_base::mix::{MixMap, MixSet};
 
 /// Makes values again that nodes read from a moment on, in each block that the moment is in;
 /// says whether there are any. `path` has what is made then, from the outermost block inwards.
@@ -44,20 +44,20 @@ fn write(
     graph: &mut Graph,
     code: &mut Subgraph,
     at: usize,
-    (remade, products): (&MixSet<ValueId>, &MixSet<ValueId>),
+    (remade, products): (&FxHashSet<ValueId>, &FxHashSet<ValueId>),
     window: usize,
 ) {
     let late = code.nodes.split_off(at);
-    let mut maker: MixMap<ValueId, usize> = MixMap::default();
+    let mut maker: FxHashMap<ValueId, usize> = FxHashMap::default();
     for (number, node) in code.nodes.iter().enumerate() {
         maker.extend(node.results.iter().map(|&result| (result, number)));
     }
     let early = &code.nodes;
     // The copy of each value, and the late node that it was made for.
-    let mut made: MixMap<ValueId, (ValueId, usize)> = MixMap::default();
+    let mut made: FxHashMap<ValueId, (ValueId, usize)> = FxHashMap::default();
     let mut written = Vec::with_capacity(late.len());
     for (number, mut node) in late.into_iter().enumerate() {
-        let is_made = |made: &MixMap<ValueId, (ValueId, usize)>, value: ValueId| {
+        let is_made = |made: &FxHashMap<ValueId, (ValueId, usize)>, value: ValueId| {
             made.get(&value).is_some_and(|&(_, at)| number - at <= window)
         };
         let mut open = node.operands.clone();
@@ -67,7 +67,7 @@ fn write(
                 open.extend(&early[maker[&value]].operands);
             }
         }
-        let current = |made: &MixMap<ValueId, (ValueId, usize)>, value: ValueId| {
+        let current = |made: &FxHashMap<ValueId, (ValueId, usize)>, value: ValueId| {
             let copy = made.get(&value).filter(|_| remade.contains(&value));
             copy.map_or(value, |&(copy, _)| copy)
         };

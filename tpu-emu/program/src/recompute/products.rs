@@ -1,7 +1,7 @@
 //! Which products and reductions are made again where a program does not fit.
 use super::cut::Cut;
 use crate::graph::{Node, NodeKind, ValueId};
-use tpu_base::mix::{MixMap, MixSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A product or reduction that is made early and needed late.
 struct DearValue {
@@ -16,8 +16,8 @@ struct DearValue {
 /// last one more, if there are so many: those with the least work for their bytes, and of
 /// equals those that are read last. None of them is made of another: that would have to be made
 /// again with it.
-pub(super) fn products_made_again(cut: &Cut<'_>, excess: usize) -> MixSet<ValueId> {
-    let mut seen = MixSet::default();
+pub(super) fn products_made_again(cut: &Cut<'_>, excess: usize) -> FxHashSet<ValueId> {
+    let mut seen = FxHashSet::default();
     let mut products = Vec::new();
     for (reader, node) in cut.code.nodes.iter().enumerate().skip(cut.at) {
         for value in products_of(cut, &node.operands, &mut seen) {
@@ -27,15 +27,15 @@ pub(super) fn products_made_again(cut: &Cut<'_>, excess: usize) -> MixSet<ValueI
     }
     products
         .sort_by(|one, other| one.work.total_cmp(&other.work).then(other.reader.cmp(&one.reader)));
-    let needs: MixMap<ValueId, Vec<ValueId>> = products
+    let needs: FxHashMap<ValueId, Vec<ValueId>> = products
         .iter()
         .map(|&DearValue { value, .. }| {
             let maker = &cut.code.nodes[cut.maker[&value]];
-            (value, products_of(cut, &maker.operands, &mut MixSet::default()))
+            (value, products_of(cut, &maker.operands, &mut FxHashSet::default()))
         })
         .collect();
-    let mut chosen = MixSet::default();
-    let mut needed: MixSet<ValueId> = MixSet::default();
+    let mut chosen = FxHashSet::default();
+    let mut needed: FxHashSet<ValueId> = FxHashSet::default();
     let mut saved = 0_usize;
     for DearValue { value, .. } in products {
         if saved >= excess {
@@ -53,7 +53,7 @@ pub(super) fn products_made_again(cut: &Cut<'_>, excess: usize) -> MixSet<ValueI
 
 /// The early products and reductions that values are made of by what is made again in any case,
 /// but for those that are there.
-fn products_of(cut: &Cut<'_>, values: &[ValueId], seen: &mut MixSet<ValueId>) -> Vec<ValueId> {
+fn products_of(cut: &Cut<'_>, values: &[ValueId], seen: &mut FxHashSet<ValueId>) -> Vec<ValueId> {
     let mut found = Vec::new();
     let mut open = values.to_vec();
     while let Some(value) = open.pop() {

@@ -1,8 +1,8 @@
 //! A loop while it is being built.
 use crate::graph::ValueId;
 use crate::passes::fuse::{FusedLoop, FusedStep, LoopInput, StepKind, StridedCopy};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use tpu_base::mix::MixMap;
 use tpu_base::tensor::DType;
 use tpu_kernels::elementwise::program::{
     ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
@@ -20,7 +20,7 @@ pub(super) struct Group {
     pub(super) operands: Vec<ValueId>,
     pub(super) program: ElementwiseProgram,
     /// Registers of the values inside.
-    pub(super) registers: MixMap<ValueId, Register>,
+    pub(super) registers: FxHashMap<ValueId, Register>,
     /// Values that others read.
     pub(super) outputs: Vec<ValueId>,
     pub(super) name: Arc<str>,

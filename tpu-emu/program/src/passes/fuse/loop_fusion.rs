@@ -5,8 +5,8 @@ use super::{EachStep, FusedStep, LoopInput, StepBlock, StepKind};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::passes::fuse::loop_builder::{Group, finish, push_operand};
 use crate::tuning::{MAX_FUSED_LOADS, MAX_FUSED_STEPS, MIN_BLOCKED_TRANSPOSE_ELEMENTS};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use tpu_base::mix::MixMap;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::aligned::Aligned;
 use tpu_kernels::elementwise::program::{ElementwiseOp, Instr, Register};
@@ -54,8 +54,8 @@ pub(super) struct Fuser<'g> {
     fuses: bool,
     pub(crate) groups: Vec<Group>,
     /// The group that defines a value.
-    pub(super) group_of: MixMap<ValueId, usize>,
-    pub(crate) sources: MixMap<ValueId, (Source, Arc<str>, LocationId)>,
+    pub(super) group_of: FxHashMap<ValueId, usize>,
+    pub(crate) sources: FxHashMap<ValueId, (Source, Arc<str>, LocationId)>,
     /// Steps and groups, each with the node after which it can run.
     order: Vec<(usize, Item)>,
     /// Nodes so far.
@@ -68,8 +68,8 @@ impl<'g> Fuser<'g> {
             graph,
             fuses,
             groups: Vec::new(),
-            group_of: MixMap::default(),
-            sources: MixMap::default(),
+            group_of: FxHashMap::default(),
+            sources: FxHashMap::default(),
             order: Vec::new(),
             clock: 0,
         }

@@ -6,8 +6,8 @@ use crate::tuning::{
     COLUMN_BLOCK_BYTES, MAX_ROW_BYTES, MAX_ROW_FUSION_STEPS, MIN_SHARED_REDUCTION_BYTES,
     ROW_BLOCK_BYTES, ROW_CHUNK_ELEMENTS,
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
-use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::DType;
 use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::strided_view::AccessMap;
@@ -18,24 +18,24 @@ pub(crate) fn fuse(graph: &Graph, code: StepBlock) -> StepBlock {
     let parameters = code.parameters;
     let results = code.results;
     let steps: Vec<FusedStep> = code.steps.into_iter().map(|step| inside(graph, step)).collect();
-    let mut uses: MixMap<ValueId, usize> = MixMap::default();
+    let mut uses: FxHashMap<ValueId, usize> = FxHashMap::default();
     results.iter().for_each(|&value| *uses.entry(value).or_default() += 1);
     let reads: Vec<Vec<ValueId>> = steps.iter().map(reads).collect();
     reads.iter().flatten().for_each(|&value| *uses.entry(value).or_default() += 1);
-    let mut grouper = Grouper { graph, groups: Vec::new(), group_of: MixMap::default() };
+    let mut grouper = Grouper { graph, groups: Vec::new(), group_of: FxHashMap::default() };
     for (index, (step, reads)) in steps.iter().zip(&reads).enumerate() {
         grouper.step(index, step, reads);
     }
     let mut steps: Vec<Option<FusedStep>> = steps.into_iter().map(Some).collect();
     // A group runs in the place of its last step.
-    let mut last: MixMap<usize, RowGroup> = MixMap::default();
+    let mut last: FxHashMap<usize, RowGroup> = FxHashMap::default();
     for group in grouper.groups.into_iter().filter(|group| group.pays()) {
         if let Some(&(index, _)) = group.members.last() {
             last.insert(index, group);
         }
     }
     let mut written = Vec::with_capacity(steps.len());
-    let members: MixSet<usize> =
+    let members: FxHashSet<usize> =
         last.values().flat_map(|group| group.members.iter().map(|&(index, _)| index)).collect();
     for index in 0..steps.len() {
         if let Some(group) = last.remove(&index) {
@@ -162,7 +162,7 @@ impl RowGroup {
 struct Grouper<'g> {
     graph: &'g Graph,
     groups: Vec<RowGroup>,
-    group_of: MixMap<ValueId, usize>,
+    group_of: FxHashMap<ValueId, usize>,
 }
 
 impl Grouper<'_> {
@@ -323,7 +323,7 @@ fn write(
     graph: &Graph,
     group: RowGroup,
     steps: &mut [Option<FusedStep>],
-    uses: &MixMap<ValueId, usize>,
+    uses: &FxHashMap<ValueId, usize>,
 ) -> FusedStep {
     let rows = group.rows;
     let taken = group
@@ -331,11 +331,11 @@ fn write(
         .into_iter()
         .filter_map(|(index, candidate)| Some((steps[index].take()?, candidate)));
     let members: Vec<(FusedStep, FusionCandidate)> = taken.collect();
-    let mut inside: MixMap<ValueId, usize> = MixMap::default();
+    let mut inside: FxHashMap<ValueId, usize> = FxHashMap::default();
     for (step, _) in &members {
         reads(step).into_iter().for_each(|value| *inside.entry(value).or_default() += 1);
     }
-    let mut slots: MixMap<ValueId, ValueSlot> = MixMap::default();
+    let mut slots: FxHashMap<ValueId, ValueSlot> = FxHashMap::default();
     let (mut operands, mut results) = (Vec::new(), Vec::new());
     let mut inner: Vec<usize> = Vec::new();
     let mut stages = Vec::new();

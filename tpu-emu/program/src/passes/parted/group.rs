@@ -1,8 +1,8 @@
 //! Which nodes run over parts together.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::tuning::{MAX_PARTED_NODES, MIN_PART_ROWS, PARTS_OF_PARTED_BYTES};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
-use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::{Access, signed};
 
@@ -23,13 +23,13 @@ pub(super) struct Group {
 
 /// Where the values of a block are made and read.
 pub(super) struct ReadersAndMakers {
-    makers: MixMap<ValueId, usize>,
-    readers: MixMap<ValueId, Vec<usize>>,
+    makers: FxHashMap<ValueId, usize>,
+    readers: FxHashMap<ValueId, Vec<usize>>,
 }
 
 impl ReadersAndMakers {
     pub(super) fn of(code: &Subgraph) -> Self {
-        let mut uses = Self { makers: MixMap::default(), readers: MixMap::default() };
+        let mut uses = Self { makers: FxHashMap::default(), readers: FxHashMap::default() };
         for (at, node) in code.nodes.iter().enumerate() {
             uses.makers.extend(node.results.iter().map(|&value| (value, at)));
             for value in node.reads() {
@@ -244,7 +244,7 @@ impl Looked<'_> {
 
     /// The bytes of the arrays that a node takes as a whole.
     fn wholes(&self, node: &Node, inside: &BTreeSet<usize>) -> Vec<usize> {
-        let taken: MixSet<ValueId> = self.taken(node, inside).into_iter().collect();
+        let taken: FxHashSet<ValueId> = self.taken(node, inside).into_iter().collect();
         let made =
             |value: &ValueId| self.uses.makers.get(value).is_some_and(|at| inside.contains(at));
         let whole = node.operands.iter().filter(|value| !taken.contains(value) && !made(value));

@@ -1,8 +1,8 @@
 //! Nodes over parts of arrays, as one node that runs them.
 use super::group::{Group, taken_parts};
 use crate::graph::{EachRow, Graph, Node, NodeKind, Subgraph, ValueId};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use tpu_base::mix::MixMap;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
 
@@ -23,7 +23,7 @@ impl Group {
             each.rows.push(Arc::clone(&in_order));
             each.body.parameters.push(part);
         };
-        let mut part_of: MixMap<ValueId, ValueId> = MixMap::default();
+        let mut part_of: FxHashMap<ValueId, ValueId> = FxHashMap::default();
         let (mut before, mut inner, mut behind) = (Vec::new(), Vec::new(), Vec::new());
         let last = self.inside.last().copied().unwrap_or_default();
         let name = Arc::clone(&nodes[self.first].name);

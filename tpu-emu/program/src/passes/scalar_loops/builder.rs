@@ -7,8 +7,8 @@ use crate::passes::fuse::{FusedLoop, FusedStep, LoopInput, StepBlock, StepKind};
 use crate::tuning::{
     MAX_HANDED_ON_ELEMENTS, MAX_SCALAR_LOOP_ARRAY_ELEMENTS, MAX_SCALAR_LOOP_STEPS,
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
-use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::DType;
 use tpu_kernels::elementwise::program::{
     ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
@@ -53,7 +53,7 @@ pub(super) struct Builder<'g> {
     carried: &'g [ValueId],
     /// What is in the memory of each carried value now: its parameter, or an update of it.
     current: Vec<ValueId>,
-    held: MixMap<ValueId, Held>,
+    held: FxHashMap<ValueId, Held>,
     program: ElementwiseProgram,
     /// The memory of each parameter of the program; none for what an action reads.
     homes: Vec<Option<usize>>,
@@ -62,13 +62,13 @@ pub(super) struct Builder<'g> {
     memories: Vec<ValueRange>,
     actions: Vec<Action>,
     /// Elements that have been read from outside or from what is carried, by value and offset.
-    read: MixMap<(ValueId, usize), Register>,
+    read: FxHashMap<(ValueId, usize), Register>,
     /// How wide the elements of such a value are.
-    widths: MixMap<ValueId, usize>,
+    widths: FxHashMap<ValueId, usize>,
     /// Memories of arrays whose elements are read or written at indices that the loop computes.
-    arrays: MixMap<ValueId, usize>,
+    arrays: FxHashMap<ValueId, usize>,
     /// Those of them that are written.
-    updated: MixSet<ValueId>,
+    updated: FxHashSet<ValueId>,
 }
 
 impl<'g> Builder<'g> {
@@ -77,16 +77,16 @@ impl<'g> Builder<'g> {
             graph,
             carried,
             current: Vec::new(),
-            held: MixMap::default(),
+            held: FxHashMap::default(),
             program: ElementwiseProgram::default(),
             homes: Vec::new(),
             next: Vec::new(),
             memories: Vec::new(),
             actions: Vec::new(),
-            read: MixMap::default(),
-            widths: MixMap::default(),
-            arrays: MixMap::default(),
-            updated: MixSet::default(),
+            read: FxHashMap::default(),
+            widths: FxHashMap::default(),
+            arrays: FxHashMap::default(),
+            updated: FxHashSet::default(),
         }
     }
 

@@ -3,7 +3,7 @@ use super::{Assignment, number};
 use crate::graph::ValueId;
 use crate::passes::fuse::{EachStep, FusedStep, StepBlock, StepKind};
 use crate::plan::live_range::{BlockTimes, Times};
-use tpu_base::mix::{MixMap, MixSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 impl Assignment<'_> {
     /// Joins alias sets in the order of the program.
@@ -76,7 +76,7 @@ impl Assignment<'_> {
         body: &StepBlock,
     ) {
         let [before, inside] = &times.blocks[..] else { return };
-        let mut uses: MixMap<ValueId, usize> = MixMap::default();
+        let mut uses: FxHashMap<ValueId, usize> = FxHashMap::default();
         step.operands.iter().for_each(|&value| *uses.entry(value).or_default() += 1);
         for (index, &initial) in step.operands.iter().enumerate() {
             let [carried, tested, result] =
@@ -115,7 +115,7 @@ impl Assignment<'_> {
     }
 
     fn join_branches(&mut self, step: &FusedStep, times: &Times, branches: &[StepBlock]) {
-        let results: MixSet<ValueId> = step.results.iter().copied().collect();
+        let results: FxHashSet<ValueId> = step.results.iter().copied().collect();
         for (branch, times) in branches.iter().zip(&times.blocks) {
             self.join(branch, times);
             if !self.reuse {
@@ -134,7 +134,7 @@ impl Assignment<'_> {
 
     fn join_each(&mut self, step: &FusedStep, times: &Times, each: &EachStep) {
         let [inside] = &times.blocks[..] else { return };
-        let mut read = MixSet::default();
+        let mut read = FxHashSet::default();
         note_reads(&each.body, &mut read);
         let mut given = Vec::new();
         for (index, (&value, &row)) in step.operands.iter().zip(&each.body.parameters).enumerate() {
@@ -142,7 +142,7 @@ impl Assignment<'_> {
             // It ends with the step that reads it last: this one.
             let last = self.live_range(value).last;
             let dies = inside.end < last && last <= inside.end + 1;
-            let mut seen = MixSet::default();
+            let mut seen = FxHashSet::default();
             let apart = each.rows[index].iter().all(|&row| seen.insert(row));
             if once && dies && apart && self.writable(value) && !read.contains(&value) {
                 self.given_up.insert(row);
@@ -207,7 +207,7 @@ impl Assignment<'_> {
 }
 
 /// The values that a block and the blocks inside it read.
-fn note_reads(code: &StepBlock, into: &mut MixSet<ValueId>) {
+fn note_reads(code: &StepBlock, into: &mut FxHashSet<ValueId>) {
     for step in &code.steps {
         into.extend(&step.operands);
         step.kind.blocks().for_each(|block| note_reads(block, into));

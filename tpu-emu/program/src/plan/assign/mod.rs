@@ -15,9 +15,9 @@ use crate::plan::{
     ALIGN, GUARD, Plan, PlannedEach, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm,
     packed_size,
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tpu_base::error::{Error, end_work};
-use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::{DType, Shape};
 use tpu_base::units::{Bytes, to_u64};
 use tpu_stablehlo::ir::LocationId;
@@ -44,15 +44,15 @@ pub(crate) fn assign(
         sets: AliasSets::default(),
         results: Plan::PARAMETERS + number(code.parameters.len()),
         rows: Plan::PARAMETERS + number(code.parameters.len() + code.results.len()),
-        homes: MixMap::default(),
-        given_up: MixSet::default(),
+        homes: FxHashMap::default(),
+        given_up: FxHashSet::default(),
         set_slots: Vec::new(),
         scratch: Vec::new(),
         scratch_offsets: Vec::new(),
         pool: Vec::new(),
-        pooled: MixMap::default(),
-        guarded: MixSet::default(),
-        on_host: if apart { host_values(code) } else { MixSet::default() },
+        pooled: FxHashMap::default(),
+        guarded: FxHashSet::default(),
+        on_host: if apart { host_values(code) } else { FxHashSet::default() },
     };
 
     for (index, &value) in code.results.iter().enumerate() {
@@ -84,20 +84,20 @@ struct Assignment<'g> {
     /// Memory of the first row of an array that lies in another memory.
     rows: u32,
     /// The memory in which each of the program's results is to lie.
-    homes: MixMap<ValueId, u32>,
+    homes: FxHashMap<ValueId, u32>,
     /// Rows that nobody needs once the run that reads them has read them.
-    given_up: MixSet<ValueId>,
+    given_up: FxHashSet<ValueId>,
     /// Slot of each alias set, once they have one.
     set_slots: Vec<Slot>,
     /// Scratch and staging ranges, in the order in which they are asked for.
     scratch: Vec<(LiveRange, usize)>,
     scratch_offsets: Vec<usize>,
     pool: Vec<u8>,
-    pooled: MixMap<ValueId, Slot>,
+    pooled: FxHashMap<ValueId, Slot>,
     /// Results of custom calls.
-    guarded: MixSet<ValueId>,
+    guarded: FxHashSet<ValueId>,
     /// Values that take host memory and none of the arena.
-    on_host: MixSet<ValueId>,
+    on_host: FxHashSet<ValueId>,
 }
 
 fn number(n: usize) -> u32 {

@@ -23,9 +23,9 @@ mod segments;
 use crate::graph::{Node, Subgraph, ValueId};
 use crate::spmd::participants::ManualGroup;
 use classes::{ClassId, ClassMaps};
+use rustc_hash::FxHashMap;
 use segments::Segment;
 use std::sync::Arc;
-use tpu_base::mix::MixMap;
 
 /// A value of which participants have rows of their own. Nodes name it as if it were one row.
 #[derive(Debug, Clone)]
@@ -50,11 +50,11 @@ struct Rows {
     /// Who runs the code at hand: participants of one class run it as one.
     apart: ClassId,
     maps: ClassMaps,
-    values: MixMap<ValueId, RowValue>,
+    values: FxHashMap<ValueId, RowValue>,
     /// The rows of values that are known, one after the other.
-    known: MixMap<ValueId, Arc<[u8]>>,
+    known: FxHashMap<ValueId, Arc<[u8]>>,
     /// Nodes that cost next to nothing and whose results all participants have alike.
-    cheap: MixMap<ValueId, Node>,
+    cheap: FxHashMap<ValueId, Node>,
     /// The block that is being read.
     block: OpenBlock,
     /// Segments so far.
@@ -83,9 +83,9 @@ impl Rows {
             maps,
             apart,
             group,
-            values: MixMap::default(),
-            known: MixMap::default(),
-            cheap: MixMap::default(),
+            values: FxHashMap::default(),
+            known: FxHashMap::default(),
+            cheap: FxHashMap::default(),
             block: OpenBlock::default(),
             segments: 0,
             runs: 1,
@@ -103,7 +103,7 @@ impl Rows {
 }
 
 /// Lets a node read other values.
-fn rename(node: &mut Node, renamed: &MixMap<ValueId, ValueId>) {
+fn rename(node: &mut Node, renamed: &FxHashMap<ValueId, ValueId>) {
     let now = |value: &mut ValueId| {
         if let Some(&new) = renamed.get(value) {
             *value = new;

@@ -5,9 +5,9 @@ use crate::graph::{EachRow, Node, NodeKind, Subgraph, ValueId};
 use crate::import::Loader;
 use crate::passes::constant_fold::fold_rows;
 use crate::tuning::MAX_FOLDED_BYTES;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_base::mix::{MixMap, MixSet};
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
 use tpu_stablehlo::ir::LocationId;
@@ -107,7 +107,7 @@ impl<'m> Loader<'m> {
         let Some(place) = place else { return Ok(()) };
         let Segment { class, own: told_apart, mut nodes, .. } = rows.block.segments.remove(place);
         let made: Vec<ValueId> = nodes.iter().flat_map(|node| node.results.clone()).collect();
-        let own: MixSet<ValueId> = made.iter().copied().collect();
+        let own: FxHashSet<ValueId> = made.iter().copied().collect();
         let read: Vec<ValueId> = nodes.iter().flat_map(Node::reads).collect();
         // Other work than on elements reads arrays, which are made once and not in each run.
         let by_element = |node: &&Node| matches!(node.work, NodeKind::Elementwise(_));
@@ -119,7 +119,7 @@ impl<'m> Loader<'m> {
         let devices = devices.collect();
         let mut each = EachRow { body: Subgraph::default(), runs, rows: Vec::new(), devices };
         let mut operands = Vec::new();
-        let mut renamed: MixMap<ValueId, ValueId> = MixMap::default();
+        let mut renamed: FxHashMap<ValueId, ValueId> = FxHashMap::default();
         for value in read {
             if own.contains(&value) || renamed.contains_key(&value) {
                 continue;
@@ -170,7 +170,7 @@ impl<'m> Loader<'m> {
         &mut self,
         rows: &Rows,
         value: ValueId,
-        renamed: &mut MixMap<ValueId, ValueId>,
+        renamed: &mut FxHashMap<ValueId, ValueId>,
         body: &mut Subgraph,
     ) {
         let Some(node) = rows.cheap.get(&value) else { return };
