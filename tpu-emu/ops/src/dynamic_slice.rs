@@ -1,7 +1,8 @@
 //! A part of an array from a start that the program computes.
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site, factors};
+use std::sync::Arc;
 use tpu_base::error::Result;
-use tpu_base::tensor::Shape;
+use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::movement::block_copy::BlockCopy;
 use tpu_kernels::movement::index::{IndexReader, Outside, clamped, reader};
 use tpu_kernels::movement::move_list::{Move, Moves, Start};
@@ -54,17 +55,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = site.operands[1].dtype;
     let read =
         reader(dtype).ok_or_else(|| site.unimplemented(format!("{} index", dtype.name())))?;
-    let width = operand.dtype.host_bytes();
-    let strides = operand.strides();
-    let copy = BlockCopy::new(width, &result.dims, &strides, &result.strides());
-    let steps = rooms.iter().zip(&strides).enumerate().map(|(axis, (&room, &stride))| Start {
-        operand: axis + 1,
-        at: 0,
-        dtype,
-        room,
-        step: stride * width,
-    });
-    Ok(Lowered::Kernel(Box::new(DynamicSlice { read, steps: steps.collect(), width, copy })))
+    Ok(Lowered::Kernel(Box::new(DynamicSlice::new(operand, result, (dtype, read)))))
 }
 
 #[derive(Debug)]
@@ -75,6 +66,23 @@ struct DynamicSlice {
     /// Bytes of an element.
     width: usize,
     copy: BlockCopy,
+}
+
+impl DynamicSlice {
+    fn new(operand: &Shape, result: &Shape, (dtype, read): (DType, IndexReader)) -> Self {
+        let width = operand.dtype.host_bytes();
+        let strides = operand.strides();
+        let copy = BlockCopy::new(width, &result.dims, &strides, &result.strides());
+        let extents = operand.dims.iter().zip(&result.dims).zip(&strides);
+        let steps = extents.enumerate().map(|(axis, ((dim, size), &stride))| Start {
+            operand: axis + 1,
+            at: 0,
+            dtype,
+            room: dim - size,
+            step: stride * width,
+        });
+        Self { read, steps: steps.collect(), width, copy }
+    }
 }
 
 impl Kernel for DynamicSlice {
@@ -96,6 +104,11 @@ impl Kernel for DynamicSlice {
         Some(Moves { width, moves: moves.collect(), starts, outside, into: false })
     }
 
+    fn of_elements(&self, operands: &[Shape], result: &Shape) -> Option<Arc<dyn Kernel>> {
+        let [operand, start, ..] = operands else { return None };
+        Some(Arc::new(Self::new(operand, result, (start.dtype, self.read))))
+    }
+
     fn cost(&self) -> Cost {
         Cost::default()
     }
@@ -105,7 +118,6 @@ impl Kernel for DynamicSlice {
 mod tests {
     use super::*;
     use crate::testing::Case;
-    use tpu_base::tensor::DType;
 
     fn case(sizes: &[i64]) -> Case {
         Case::new("stablehlo.dynamic_slice")

@@ -1,5 +1,6 @@
 //! An array with a part replaced, from a start that the program computes.
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site, factors};
+use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::block_copy::BlockCopy;
@@ -44,18 +45,10 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let [operand, update, starts @ ..] = site.operands else {
         return Err(Error::bad(format!("{} has {} operands", site.name, site.operands.len())));
     };
-    let width = operand.dtype.host_bytes();
-    let strides = operand.strides();
-    let copy = BlockCopy::new(width, &update.dims, &update.strides(), &strides);
-    let mut steps = Vec::with_capacity(starts.len());
-    for (axis, start) in starts.iter().enumerate() {
-        let none = || site.unimplemented(format!("{} index", start.dtype.name()));
-        let read = reader(start.dtype).ok_or_else(none)?;
-        let room = operand.dims[axis] - update.dims[axis];
-        let (operand, step) = (axis + 2, strides[axis] * width);
-        steps.push((read, Start { operand, at: 0, dtype: start.dtype, room, step }));
-    }
-    Ok(Lowered::Kernel(Box::new(DynamicUpdateSlice { steps, width, copy })))
+    let plan = DynamicUpdateSlice::new(operand, update, starts);
+    let index = || starts.first().map_or("no", |start| start.dtype.name());
+    let plan = plan.ok_or_else(|| site.unimplemented(format!("{} index", index())))?;
+    Ok(Lowered::Kernel(Box::new(plan)))
 }
 
 #[derive(Debug)]
@@ -65,6 +58,23 @@ struct DynamicUpdateSlice {
     /// Bytes of an element.
     width: usize,
     copy: BlockCopy,
+}
+
+impl DynamicUpdateSlice {
+    /// `None` where the starts are no integers.
+    fn new(operand: &Shape, update: &Shape, starts: &[Shape]) -> Option<Self> {
+        let width = operand.dtype.host_bytes();
+        let strides = operand.strides();
+        let copy = BlockCopy::new(width, &update.dims, &update.strides(), &strides);
+        let step = |(axis, start): (usize, &Shape)| {
+            let room = operand.dims[axis] - update.dims[axis];
+            let (operand, step) = (axis + 2, strides[axis] * width);
+            let start = Start { operand, at: 0, dtype: start.dtype, room, step };
+            Some((reader(start.dtype)?, start))
+        };
+        let steps = starts.iter().enumerate().map(step).collect::<Option<_>>()?;
+        Some(Self { steps, width, copy })
+    }
 }
 
 impl Kernel for DynamicUpdateSlice {
@@ -89,6 +99,11 @@ impl Kernel for DynamicUpdateSlice {
         let starts = self.steps.iter().map(|(_, start)| *start).collect();
         let (width, outside) = (self.width, Outside::Clamp);
         Some(Moves { width, moves: moves.collect(), starts, outside, into: true })
+    }
+
+    fn of_elements(&self, operands: &[Shape], _: &Shape) -> Option<Arc<dyn Kernel>> {
+        let [operand, update, starts @ ..] = operands else { return None };
+        Some(Arc::new(Self::new(operand, update, starts)?))
     }
 
     fn cost(&self) -> Cost {

@@ -8,7 +8,7 @@ use crate::replica_exchange::Others;
 use std::fmt;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_base::tensor::DType;
+use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::matmul::tiny::TinyProduct;
 use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::move_list::Moves;
@@ -166,6 +166,13 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// step of its own.
     fn absorbing(&self, work: &Absorbed<'_>) -> Option<Arc<dyn Kernel>> {
         let _ = work;
+        None
+    }
+
+    /// The kernel that does the same with an array of these elements, if it does no more than read
+    /// or replace a part of the first of these operands.
+    fn of_elements(&self, operands: &[Shape], result: &Shape) -> Option<Arc<dyn Kernel>> {
+        let _ = (operands, result);
         None
     }
 

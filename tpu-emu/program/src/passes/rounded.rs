@@ -15,6 +15,7 @@ use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::is_planned_gather;
 use crate::passes::absorbed_work::{Use, each_use};
 use crate::passes::clamped::{Clamped, Splats, clamp, comparison};
+use crate::passes::rounded_stacks;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tpu_base::tensor::DType;
@@ -28,6 +29,7 @@ pub(crate) fn round(graph: &mut Graph, least: usize) {
 }
 
 fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Splats) {
+    rounded_stacks::round(graph, code, least);
     let mut any = false;
     for node in &mut code.nodes {
         for inner in node.work.blocks_mut() {
@@ -89,11 +91,11 @@ fn is_product(node: &Node) -> bool {
 
 /// What reads a value, also in another order.
 #[derive(Default)]
-struct Readers {
+pub(super) struct Readers {
     /// The operands of nodes that are the value.
     operands: Vec<(usize, usize)>,
     /// The products among the nodes, as they are once the value is rounded.
-    products: FxHashMap<usize, Arc<dyn Kernel>>,
+    products: Vec<(usize, Arc<dyn Kernel>)>,
     /// The value in other orders.
     moved: Vec<ValueId>,
 }
@@ -124,7 +126,7 @@ impl Readers {
 }
 
 /// The node that rounds a value to a new one, on behalf of another node.
-fn rounding(graph: &mut Graph, of: &Node, value: ValueId) -> Option<Node> {
+pub(super) fn rounding(graph: &mut Graph, of: &Node, value: ValueId) -> Option<Node> {
     let op = conversion(DType::F32, DType::Bf16)?;
     let shape = graph.value(value).shape.clone();
     let rounded = graph.add(shape.with(DType::Bf16));
@@ -139,7 +141,7 @@ fn rounding(graph: &mut Graph, of: &Node, value: ValueId) -> Option<Node> {
     })
 }
 
-struct Rounding {
+pub(super) struct Rounding {
     /// Where the large f32 values of the block are read that nodes of it make.
     uses: FxHashMap<ValueId, Vec<Use>>,
     /// The nodes that stand elsewhere afterwards.
@@ -147,7 +149,7 @@ struct Rounding {
 }
 
 impl Rounding {
-    fn of(graph: &Graph, code: &Subgraph, least: usize) -> Self {
+    pub(super) fn of(graph: &Graph, code: &Subgraph, least: usize) -> Self {
         let is_large = |&&value: &&ValueId| {
             let shape = &graph.value(value).shape;
             shape.dtype == DType::F32 && shape.bytes() >= least
@@ -189,7 +191,7 @@ impl Rounding {
     }
 
     /// All that reads a value, if that is products that round it.
-    fn readers(&self, graph: &Graph, code: &Subgraph, made: ValueId) -> Option<Readers> {
+    pub(super) fn readers(&self, graph: &Graph, code: &Subgraph, made: ValueId) -> Option<Readers> {
         let mut found = Readers::default();
         let mut open = vec![made];
         while let Some(value) = open.pop() {
@@ -202,12 +204,15 @@ impl Rounding {
                         open.extend_from_slice(&of.results);
                     }
                     NodeKind::Kernel(known) => {
-                        let kernel = found.products.get(&reader).unwrap_or(known);
                         if !known.rounds(operand) || of.shapes[operand].elements() != elements {
                             return None;
                         }
                         let absorbed = Absorbed::Converted(operand, DType::Bf16);
-                        found.products.insert(reader, kernel.absorbing(&absorbed)?);
+                        let before = found.products.iter_mut().find(|(at, _)| *at == reader);
+                        match before {
+                            Some((_, kernel)) => *kernel = kernel.absorbing(&absorbed)?,
+                            None => found.products.push((reader, known.absorbing(&absorbed)?)),
+                        }
                     }
                     _ => return None,
                 }
@@ -255,6 +260,7 @@ impl Rounding {
 pub(crate) mod tests {
     use crate::compile::{Passes, plan};
     use crate::differential::{graph_under, results_under};
+    use crate::graph::{Node, NodeKind};
     use crate::plan::StorageForm;
     use tpu_base::tensor::DType;
     use tpu_kernels::simd::at_every_level;
@@ -376,7 +382,10 @@ pub(crate) mod tests {
             let mut graph = graph_under(Numerics::Tpu, &text, Passes::EAGER);
             let (name, nodes) = ("exchange by all_gather", &mut graph.main.nodes);
             // Only partitioned programs have exchanges: another kernel stands for one.
-            let gather = nodes.iter_mut().find(|node| &*node.name == "stablehlo.cholesky");
+            let is_it = |node: &&mut Node| {
+                matches!(node.work, NodeKind::Kernel(_)) && node.operands.len() == 1
+            };
+            let gather = nodes.iter_mut().find(is_it);
             gather.unwrap().name = name.into();
             let outside = StorageForm::Packed { donated: &[None; 2], elsewhere: &[], apart: false };
             let _ = plan(&mut graph, outside, Passes::EAGER);
