@@ -81,9 +81,13 @@ pub(super) fn chosen(
     axes: &Axes,
     factors: &Factors,
     arrays: &[(&Layout, usize)],
-    mut taken: Vec<u8>,
+    taken: Vec<u8>,
 ) -> Vec<Vec<u8>> {
     let maps = factors.operands.iter().chain(&factors.results);
+    let uneven = taken.is_empty();
+    let part_of = parts_apart(factors).unwrap_or_else(|| vec![0; factors.factors.len()]);
+    // An axis splits one factor of each part.
+    let mut taken = vec![taken; part_of.iter().max().map_or(0, |last| last + 1)];
     // For each factor: a list of axes, in how many arrays it is there, and how large they are.
     let mut wanted: Vec<(usize, Vec<u8>, usize, usize)> = Vec::new();
     for ((layout, bytes), map) in arrays.iter().zip(maps) {
@@ -98,10 +102,9 @@ pub(super) fn chosen(
         }
     }
     wanted.sort_by_key(|one| std::cmp::Reverse((one.2, one.3)));
-    let uneven = taken.is_empty();
     let mut chosen = vec![Vec::new(); factors.factors.len()];
     for (factor, split, ..) in wanted {
-        let had: &Vec<u8> = &chosen[factor];
+        let (had, taken): (&Vec<u8>, &mut Vec<u8>) = (&chosen[factor], &mut taken[part_of[factor]]);
         // A longer list than the one that is there may go on where that ends.
         if !split.starts_with(had) || factors.factors[factor].kind == FactorKind::Moved {
             continue;
@@ -124,6 +127,23 @@ pub(super) fn chosen(
     // To be split less in one array may be too little for the minor factors of another.
     while without_broken(axes, factors, &mut chosen) {}
     chosen
+}
+
+/// Which result each factor is of, where every result is made of one operand alone, as behind a
+/// barrier: what splits one of them says nothing of the others.
+fn parts_apart(factors: &Factors) -> Option<Vec<usize>> {
+    if factors.operands != factors.results {
+        return None;
+    }
+    let mut part_of = vec![None; factors.factors.len()];
+    for (part, map) in factors.results.iter().enumerate() {
+        for &factor in map.iter().flatten() {
+            if *part_of[factor].get_or_insert(part) != part {
+                return None;
+            }
+        }
+    }
+    part_of.into_iter().collect()
 }
 
 /// Takes their axes from minor factors that have some before them which are not split to single

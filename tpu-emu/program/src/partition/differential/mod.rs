@@ -226,6 +226,19 @@ fn what_is_looked_up_is_split_as_the_larger_of_table_and_indices() {
     assert!(split(4, 64).contains("-> tensor<16x8xf32>"), "rows of indices");
 }
 
+#[test]
+fn arrays_behind_one_barrier_are_split_each_by_itself() {
+    let text = r#"module {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%a: tensor<8x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<12x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %c: tensor<5xf32>) -> (tensor<8x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, tensor<12x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, tensor<5xf32>) {
+    %r:3 = stablehlo.optimization_barrier %a, %b, %c : tensor<8x12xf32>, tensor<12x16xf32>, tensor<5xf32>
+    return %r#0, %r#1, %r#2 : tensor<8x12xf32>, tensor<12x16xf32>, tensor<5xf32>
+  }
+}"#;
+    check(text, 4, 6);
+    assert!(!gathers(text, 4), "each device has its parts of both arrays");
+}
+
 /// A function of an array of 64 rows that is split over eight devices, as its result is.
 fn of_rows(code: &str, result: &str) -> String {
     format!(
