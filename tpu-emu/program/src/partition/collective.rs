@@ -42,6 +42,11 @@ pub(super) fn table<R: AsRef<[i64]>>(rows: &[R]) -> Attribute {
 /// Begins the name of an exchange that is planned only.
 const EXCHANGE: &str = "exchange by ";
 
+/// Whether a node of this name adds up what devices have, each a part, in the plan of one of them.
+pub(crate) fn is_planned_scatter(name: &str) -> bool {
+    name.strip_prefix(EXCHANGE).is_some_and(|by| by == REDUCE_SCATTER.mnemonic)
+}
+
 /// Whether a node of this name gathers the parts of other devices, in the plan of one of them.
 pub(crate) fn is_planned_gather(name: &str) -> bool {
     name.strip_prefix(EXCHANGE).is_some_and(|by| by == ALL_GATHER.mnemonic)

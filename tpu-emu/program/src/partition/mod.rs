@@ -33,7 +33,7 @@ mod reach;
 mod reshard;
 mod waiting;
 
-pub(crate) use collective::is_planned_gather;
+pub(crate) use collective::{is_planned_gather, is_planned_scatter};
 pub use linker::Unlinked;
 
 use crate::sharding::Sharding;

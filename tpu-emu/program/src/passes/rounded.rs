@@ -9,10 +9,11 @@
 //! * What the plan of one device gathers from others is rounded by each before it is gathered.
 //! * The gradient of a rectified layer asks of the value behind it where it was clamped: that is asked
 //!   where the layer is made, so that the value behind need not live until then.
+//! * So are values of which the plan of one device makes sums that are scattered over devices.
 //! * Other values stay in f32: made in the place of what they are made of, or made again from what is
 //!   kept anyway, they need less than 16 bits beside it.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
-use crate::partition::is_planned_gather;
+use crate::partition::{is_planned_gather, is_planned_scatter};
 use crate::passes::absorbed_work::{Use, each_use};
 use crate::passes::clamped::{Clamped, Splats, clamp, comparison};
 use crate::passes::rounded_stacks;
@@ -51,6 +52,7 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Spla
         return;
     }
     let mut work = Rounding::of(graph, code, least);
+    let scatters = code.nodes.iter().any(|node| is_planned_scatter(&node.name));
     let mut changes: Vec<(usize, Vec<Node>)> = Vec::new();
     for at in 0..code.nodes.len() {
         if is_planned_gather(&code.nodes[at].name) {
@@ -58,7 +60,9 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Spla
             continue;
         }
         let clamped = clamp(&code.nodes[at], splats);
-        if clamped.is_none() && !is_product(&code.nodes[at]) {
+        let node = &code.nodes[at];
+        let stored = || scatters && work.is_for_scattered(graph, code, node);
+        if clamped.is_none() && !is_product(node) && !stored() {
             continue;
         }
         let Some(rounded) = work.rounded(graph, code, at) else { continue };
@@ -190,6 +194,23 @@ impl Rounding {
         Some(node)
     }
 
+    /// Whether a product whose sums are scattered over devices reads the elements that a node makes:
+    /// it goes in steps between which others send theirs, so that its operands are there as a whole.
+    fn is_for_scattered(&self, graph: &Graph, code: &Subgraph, node: &Node) -> bool {
+        let (NodeKind::Elementwise(_), &[made]) = (&node.work, &node.results[..]) else {
+            return false;
+        };
+        let scatters = |&(reader, _): &Use| {
+            code.nodes.get(reader).is_some_and(|node| is_planned_scatter(&node.name))
+        };
+        let is_scattered = |(at, _): &(usize, Arc<dyn Kernel>)| {
+            let mut uses = code.nodes[*at].results.iter().filter_map(|of| self.uses.get(of));
+            uses.any(|uses| !uses.is_empty() && uses.iter().all(scatters))
+        };
+        let readers = self.readers(graph, code, made);
+        readers.is_some_and(|readers| readers.products.iter().any(is_scattered))
+    }
+
     /// All that reads a value, if that is products that round it.
     pub(super) fn readers(&self, graph: &Graph, code: &Subgraph, made: ValueId) -> Option<Readers> {
         let mut found = Readers::default();
@@ -260,7 +281,7 @@ impl Rounding {
 pub(crate) mod tests {
     use crate::compile::{Passes, plan};
     use crate::differential::{graph_under, results_under};
-    use crate::graph::{Node, NodeKind};
+    use crate::graph::{Graph, Node, NodeKind};
     use crate::plan::StorageForm;
     use tpu_base::tensor::DType;
     use tpu_kernels::simd::at_every_level;
@@ -367,33 +388,67 @@ pub(crate) mod tests {
         }
     }
 
+    /// A program of matrices whose kernels of one operand are exchanges of this name: only
+    /// partitioned programs have those.
+    fn exchanging(lines: &[&str], name: &str) -> Graph {
+        let square = "tensor<192x192xf32>";
+        let dot = |from: &str| {
+            format!(
+                "stablehlo.dot_general {from}, contracting_dims = [1] x [0] : ({square}, {square}) -> {square}"
+            )
+        };
+        let line = |line: &&str| match line.split_once("dot ") {
+            Some((to, from)) => format!("{to}{}", dot(from)),
+            None => format!("{line} : {square}"),
+        };
+        let lines: Vec<String> = lines.iter().map(line).collect();
+        let text = format!(
+            "func.func public @main(%w: {square}, %x: {square}) -> ({square}, {square}) {{\n{}\n\
+               return %r, %q : {square}, {square}\n}}",
+            lines.join("\n")
+        );
+        let mut graph = graph_under(Numerics::Tpu, &text, Passes::EAGER);
+        for node in &mut graph.main.nodes {
+            if matches!(node.work, NodeKind::Kernel(_)) && node.operands.len() == 1 {
+                node.name = name.into();
+            }
+        }
+        let outside = StorageForm::Packed { donated: &[None; 2], elsewhere: &[], apart: false };
+        let _ = plan(&mut graph, outside, Passes::EAGER);
+        graph
+    }
+
+    /// The types of what a node takes and makes.
+    fn types(graph: &Graph, is_it: impl Fn(&&Node) -> bool) -> [DType; 2] {
+        let node = graph.main.nodes.iter().rfind(is_it).unwrap();
+        [node.operands[0], node.results[0]].map(|value| graph.value(value).shape.dtype)
+    }
+
     #[test]
     fn what_is_gathered_for_products_is_rounded_before() {
-        let square = "tensor<192x192xf32>";
         let gathered = |also: &str| {
-            let text = format!(
-                "func.func public @main(%w: {square}, %x: {square}) -> ({square}, {square}) {{
-                   %g = stablehlo.cholesky %w, lower = true : {square}
-                   %r = stablehlo.dot_general %x, %g, contracting_dims = [1] x [0] : ({square}, {square}) -> {square}
-                   %q = stablehlo.tanh {also} : {square}
-                   return %r, %q : {square}, {square}
-                 }}"
-            );
-            let mut graph = graph_under(Numerics::Tpu, &text, Passes::EAGER);
-            let (name, nodes) = ("exchange by all_gather", &mut graph.main.nodes);
-            // Only partitioned programs have exchanges: another kernel stands for one.
-            let is_it = |node: &&mut Node| {
-                matches!(node.work, NodeKind::Kernel(_)) && node.operands.len() == 1
-            };
-            let gather = nodes.iter_mut().find(is_it);
-            gather.unwrap().name = name.into();
-            let outside = StorageForm::Packed { donated: &[None; 2], elsewhere: &[], apart: false };
-            let _ = plan(&mut graph, outside, Passes::EAGER);
-            let node = graph.main.nodes.iter().rfind(|node| &*node.name == name).unwrap();
-            [node.operands[0], node.results[0]].map(|value| graph.value(value).shape.dtype)
+            let gather = "%g = stablehlo.cholesky %w, lower = true";
+            let lines = [gather, "%r = dot %x, %g", &format!("%q = stablehlo.tanh {also}")];
+            let name = "exchange by all_gather";
+            types(&exchanging(&lines, name), |node| &*node.name == name)
         };
         assert_eq!(gathered("%x"), [DType::Bf16; 2]);
         assert_eq!(gathered("%g"), [DType::F32; 2], "others read it as it is");
+    }
+
+    #[test]
+    fn what_is_multiplied_for_sums_that_devices_share_is_rounded() {
+        let multiplied = |name: &str| {
+            let scatter = "%r = stablehlo.cholesky %d, lower = true";
+            let lines =
+                ["%t = stablehlo.tanh %w", "%d = dot %t, %x", scatter, "%q = stablehlo.tanh %x"];
+            let graph = exchanging(&lines, name);
+            types(&graph, |node| {
+                matches!(node.work, NodeKind::Kernel(_)) && node.operands.len() == 2
+            })
+        };
+        assert_eq!(multiplied("exchange by reduce_scatter"), [DType::Bf16, DType::F32]);
+        assert_eq!(multiplied("exchange by all_reduce"), [DType::F32; 2]);
     }
 
     #[test]

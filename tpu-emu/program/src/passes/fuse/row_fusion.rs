@@ -4,7 +4,7 @@ use super::{EachStep, FusedLoop, FusedStep, LoopInput, StepBlock, StepKind, Stri
 use crate::graph::{Graph, ValueId};
 use crate::tuning::{
     COLUMN_BLOCK_BYTES, MAX_ROW_BYTES, MAX_ROW_FUSION_STEPS, MIN_SHARED_REDUCTION_BYTES,
-    ROW_BLOCK_BYTES, ROW_CHUNK_ELEMENTS,
+    MIN_SHRUNK_BYTES, ROW_BLOCK_BYTES, ROW_CHUNK_ELEMENTS,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -144,6 +144,8 @@ struct RowGroup {
     values: Vec<ValueId>,
     /// Results that are there at the end only.
     totals: Vec<ValueId>,
+    /// Large arrays of which elements of any place are read.
+    looked_up: Vec<ValueId>,
 }
 
 impl RowGroup {
@@ -210,7 +212,35 @@ impl Grouper<'_> {
             maps: Vec::new(),
             values: step.results.clone(),
             totals: if candidate.is_total() { step.results.clone() } else { Vec::new() },
+            looked_up: self.looked_up(step, candidate),
         }
+    }
+
+    /// The large arrays of which a step reads elements of any place.
+    fn looked_up(&self, step: &FusedStep, candidate: &FusionCandidate) -> Vec<ValueId> {
+        let tables: Vec<ValueId> = match candidate {
+            FusionCandidate::Loop(fused) => {
+                let table = |input: &LoopInput| match input {
+                    LoopInput::Table(at, _) => Some(step.operands[*at]),
+                    _ => None,
+                };
+                fused.inputs.iter().filter_map(table).collect()
+            }
+            FusionCandidate::Gather(..) => vec![step.operands[0]],
+            FusionCandidate::Copy(_) | FusionCandidate::Fold(_) => Vec::new(),
+        };
+        let large = |&table: &ValueId| self.graph.bytes(table) >= MIN_SHRUNK_BYTES;
+        tables.into_iter().filter(large).collect()
+    }
+
+    /// Whether a step might lie where an array lies of which a group looks up elements: not so
+    /// together with the group.
+    fn would_take_over(&self, from: &[usize], step: &FusedStep) -> bool {
+        let mut tables = from.iter().flat_map(|&at| &self.groups[at].looked_up);
+        tables.any(|table| {
+            let bytes = self.graph.bytes(*table);
+            step.results.iter().any(|&result| self.graph.bytes(result) == bytes)
+        })
     }
 
     /// Bytes that a step adds to those of all rows.
@@ -229,7 +259,7 @@ impl Grouper<'_> {
         step: &FusedStep,
         candidate: &FusionCandidate,
     ) -> Option<RowGroup> {
-        if from.is_empty() {
+        if from.is_empty() || self.would_take_over(from, step) {
             return None;
         }
         let mut group = self.alone(index, step, candidate);
@@ -308,6 +338,7 @@ impl Grouper<'_> {
             group.maps.extend(other.maps.iter().cloned());
             group.values.extend(&other.values);
             group.totals.extend(&other.totals);
+            group.looked_up.extend(&other.looked_up);
         }
         group.members.sort_by_key(|&(index, _)| index);
         Some(group)
@@ -429,4 +460,40 @@ fn write(
 
 fn lcm(a: usize, b: usize) -> usize {
     a / gcd(a, b) * b
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::differential::plan_of;
+    use crate::tuning::MIN_SHRUNK_BYTES;
+
+    #[test]
+    fn what_an_element_of_each_row_is_looked_up_in_gives_its_memory_to_the_next_array() {
+        let arena = |columns: usize| {
+            let (rows, all) = ("tensor<64xf32>", format!("tensor<64x{columns}xf32>"));
+            plan_of(&format!(
+                "func.func public @main(%x: tensor<64x8xf32>, %w: tensor<8x{columns}xf32>, %n: tensor<64x1xi32>) -> ({rows}, tensor<64x8xf32>) {{
+                   %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x8xf32>, tensor<8x{columns}xf32>) -> {all}
+                   %z = stablehlo.constant dense<0.0> : tensor<f32>
+                   %m = stablehlo.reduce(%p init: %z) applies stablehlo.maximum across dimensions = [1] : ({all}, tensor<f32>) -> {rows}
+                   %b = stablehlo.broadcast_in_dim %m, dims = [0] : ({rows}) -> {all}
+                   %s = stablehlo.subtract %p, %b : {all}
+                   %e = stablehlo.exponential %s : {all}
+                   %t = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : ({all}, tensor<f32>) -> {rows}
+                   %g = \"stablehlo.gather\"(%p, %n) {{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}} : ({all}, tensor<64x1xi32>) -> {rows}
+                   %l = stablehlo.subtract %t, %g : {rows}
+                   %c = stablehlo.broadcast_in_dim %t, dims = [0] : ({rows}) -> {all}
+                   %q = stablehlo.divide %e, %c : {all}
+                   %d = stablehlo.dot_general %q, %w, contracting_dims = [1] x [1] : ({all}, tensor<8x{columns}xf32>) -> tensor<64x8xf32>
+                   return %l, %d : {rows}, tensor<64x8xf32>
+                 }}"
+            ))
+            .arena
+        };
+        let (bytes, columns) = (MIN_SHRUNK_BYTES, MIN_SHRUNK_BYTES / 64 / 4);
+        let large = arena(columns);
+        assert!((bytes..bytes + bytes / 8).contains(&large), "{large}");
+        // Small ones go on in the cache.
+        assert!(arena(columns / 2) >= bytes, "two arrays of half the bytes");
+    }
 }
