@@ -470,27 +470,27 @@ mod tests {
     #[test]
     fn what_an_element_of_each_row_is_looked_up_in_gives_its_memory_to_the_next_array() {
         let arena = |columns: usize| {
-            let (rows, all) = ("tensor<64xf32>", format!("tensor<64x{columns}xf32>"));
+            let (rows, all) = ("tensor<512xf32>", format!("tensor<512x{columns}xf32>"));
             plan_of(&format!(
-                "func.func public @main(%x: tensor<64x8xf32>, %w: tensor<8x{columns}xf32>, %n: tensor<64x1xi32>) -> ({rows}, tensor<64x8xf32>) {{
-                   %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x8xf32>, tensor<8x{columns}xf32>) -> {all}
+                "func.func public @main(%x: tensor<512x8xf32>, %w: tensor<8x{columns}xf32>, %n: tensor<512x1xi32>) -> ({rows}, tensor<512x8xf32>) {{
+                   %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<512x8xf32>, tensor<8x{columns}xf32>) -> {all}
                    %z = stablehlo.constant dense<0.0> : tensor<f32>
                    %m = stablehlo.reduce(%p init: %z) applies stablehlo.maximum across dimensions = [1] : ({all}, tensor<f32>) -> {rows}
                    %b = stablehlo.broadcast_in_dim %m, dims = [0] : ({rows}) -> {all}
                    %s = stablehlo.subtract %p, %b : {all}
                    %e = stablehlo.exponential %s : {all}
                    %t = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : ({all}, tensor<f32>) -> {rows}
-                   %g = \"stablehlo.gather\"(%p, %n) {{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}} : ({all}, tensor<64x1xi32>) -> {rows}
+                   %g = \"stablehlo.gather\"(%p, %n) {{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}} : ({all}, tensor<512x1xi32>) -> {rows}
                    %l = stablehlo.subtract %t, %g : {rows}
                    %c = stablehlo.broadcast_in_dim %t, dims = [0] : ({rows}) -> {all}
                    %q = stablehlo.divide %e, %c : {all}
-                   %d = stablehlo.dot_general %q, %w, contracting_dims = [1] x [1] : ({all}, tensor<8x{columns}xf32>) -> tensor<64x8xf32>
-                   return %l, %d : {rows}, tensor<64x8xf32>
+                   %d = stablehlo.dot_general %q, %w, contracting_dims = [1] x [1] : ({all}, tensor<8x{columns}xf32>) -> tensor<512x8xf32>
+                   return %l, %d : {rows}, tensor<512x8xf32>
                  }}"
             ))
             .arena
         };
-        let (bytes, columns) = (MIN_SHRUNK_BYTES, MIN_SHRUNK_BYTES / 64 / 4);
+        let (bytes, columns) = (MIN_SHRUNK_BYTES, MIN_SHRUNK_BYTES / 512 / 4);
         let large = arena(columns);
         assert!((bytes..bytes + bytes / 8).contains(&large), "{large}");
         // Small ones go on in the cache.
