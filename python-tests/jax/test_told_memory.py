@@ -51,7 +51,9 @@ def test_a_training_step_needs_what_xla_s_cpu_backend_says():
     flags = {"JAX_PLATFORMS": "tpu,cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
     told = json.loads(output(STEPS, flags))
     ratios = {name: ours / theirs for name, (ours, theirs) in told.items()}
-    assert all(0.7 <= ratio <= 1.5 for ratio in ratios.values()), ratios
+    # Split parameters are gathered for products in 16 bits, and by XLA for CPUs in 32.
+    least = {"parameters split": 0.5}
+    assert all(least.get(name, 0.7) <= ratio <= 1.5 for name, ratio in ratios.items()), ratios
 
 
 OFFLOADED = """
@@ -92,11 +94,13 @@ OFFLOADED = """
 def test_what_a_policy_offloads_is_told_as_memory_of_the_host():
     layers = 16 * 4096 * 64 * 4
     for number, (saved, offloaded) in enumerate(json.loads(output(OFFLOADED))):
-        devices = (1, 8)[number // 2]
+        devices, scanned = (1, 8)[number // 2], number % 2 == 0
         of_each = layers // devices
         assert saved[1] == 0
         assert 0.9 * of_each < offloaded[1] < 1.3 * of_each, (number, offloaded)
-        if devices > 1:
+        assert offloaded[0] <= saved[0], (number, saved, offloaded)
+        # Without a scan, a step on parts is at its fullest where it adds up gradients of weights.
+        if devices > 1 and scanned:
             assert offloaded[0] < saved[0] - 0.6 * of_each, (number, saved, offloaded)
 
 
