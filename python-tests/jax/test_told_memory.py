@@ -104,6 +104,33 @@ def test_what_a_policy_offloads_is_told_as_memory_of_the_host():
             assert offloaded[0] < saved[0] - 0.6 * of_each, (number, saved, offloaded)
 
 
+BY_ITSELF = """
+    import json
+    import jax, jax.numpy as jnp, numpy as np
+    from jax.ad_checkpoint import checkpoint_name
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+    policy = jax.checkpoint_policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=[], names_which_can_be_offloaded=["y"],
+        offload_src="device", offload_dst="pinned_host")
+
+    def told(devices):
+        mesh = Mesh(np.array(jax.devices()[:devices]), ("data",))
+        x = jax.ShapeDtypeStruct((4096,), jnp.float32, sharding=NamedSharding(mesh, P("data")))
+        def waves(x):
+            return jnp.sum(jnp.sin(checkpoint_name(jnp.sin(x), "y")))
+        step = jax.jit(jax.grad(jax.checkpoint(waves, policy=policy)))
+        return step.lower(x).compile().memory_analysis().host_temp_size_in_bytes
+
+    print(json.dumps([told(devices) for devices in (1, 2)]))
+"""
+
+
+def test_what_devices_offload_without_an_exchange_is_told_as_memory_of_the_host():
+    for devices, told in zip((1, 2), json.loads(output(BY_ITSELF)), strict=True):
+        assert 4 * 4096 // devices <= told < 1.3 * 4 * 4096 // devices, (devices, told)
+
+
 UNREDUCED = """
     import jax, jax.numpy as jnp
     from jax.sharding import AxisType, PartitionSpec as P, reshard

@@ -182,7 +182,7 @@ pub(crate) fn compile(
     let (arena, Charge { laid_anew, in_core }) = (charge.of(touched), charge);
     // One device's own run has no host memory for temporaries: they are told, and lie in HBM.
     let host = match &own {
-        Some(own) => own.plan.host,
+        Some(own) => own.host,
         None if io_shardings.is_none() => {
             let how = (target.numerics, target.make_body);
             device_plan::told(how, &module, (packed, passes))

@@ -27,6 +27,8 @@ pub(crate) struct DevicePlan {
     pub(crate) bytes_accessed: f64,
     /// What a chip is charged with for the part's temporaries.
     pub(crate) charge: Charge,
+    /// Bytes of temporaries that the part puts in host memory. Where it runs, they lie in HBM.
+    pub(crate) host: usize,
 }
 
 impl DevicePlan {
@@ -48,12 +50,14 @@ impl DevicePlan {
         let mut plan = plan(&mut graph, outside, passes);
         let alone = part.everywhere && plan.calls == 0 && !plan.waits() && !graph.draws;
         let runs = alone && (part.per_device || plan.is_by_elements());
-        if let (false, Some(told)) = (runs, told(how, &part.module, (outside, passes))?) {
+        let told = told(how, &part.module, (outside, passes))?;
+        let host = told.as_ref().map_or(plan.host, |told| told.host);
+        if let (false, Some(told)) = (runs, told) {
             plan = told;
         }
         let (cost, bytes_accessed) = (graph.cost, graph.bytes_accessed);
         let charge = charge((&part.module, &plan));
-        Ok(Self { plan, runs, cost, bytes_accessed, charge })
+        Ok(Self { plan, runs, cost, bytes_accessed, charge, host })
     }
 
     /// Bytes of HBM that the part needs besides arguments and results.
