@@ -19,7 +19,7 @@ use crate::passes::clamped::{Clamped, Splats, clamp, comparison};
 use crate::passes::rounded_stacks;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use tpu_base::tensor::DType;
+use tpu_base::tensor::{DType, Shape};
 use tpu_ops::{Absorbed, Kernel, conversion};
 
 /// Rounds the products and clamped values of a program that have so many bytes at least.
@@ -55,37 +55,37 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Spla
     let scatters = code.nodes.iter().any(|node| is_planned_scatter(&node.name));
     let mut changes: Vec<(usize, Vec<Node>)> = Vec::new();
     for at in 0..code.nodes.len() {
-        if is_planned_gather(&code.nodes[at].name) {
-            changes.extend(work.gathered(graph, code, at).map(|rounded| (at, vec![rounded])));
-            continue;
-        }
-        let clamped = clamp(&code.nodes[at], splats);
         let node = &code.nodes[at];
-        let stored = || scatters && work.is_for_scattered(graph, code, node);
-        if clamped.is_none() && !is_product(node) && !stored() {
+        let (gathers, clamped) = (is_planned_gather(&node.name), clamp(node, splats));
+        let always = gathers || clamped.is_some() || is_product(node);
+        let may = always || scatters && matches!(node.work, NodeKind::Elementwise(_));
+        let &[made] = &node.results[..] else { continue };
+        let Some(readers) = may.then(|| work.readers(graph, code, made)).flatten() else {
+            continue;
+        };
+        if !always && !work.are_for_scattered(code, &readers) {
             continue;
         }
-        let Some(rounded) = work.rounded(graph, code, at) else { continue };
-        let mut behind = vec![rounded];
+        let Some(rounded) = readers.read_rounded(graph, code, (at, made), gathers) else {
+            continue;
+        };
+        let mut new = vec![rounded];
         if let Some(clamped) = clamped {
-            behind.extend(work.masks(code, at, &clamped, splats));
+            new.extend(work.masks(code, at, &clamped, splats));
         }
-        changes.push((at, behind));
+        changes.push((at + usize::from(!gathers), new));
     }
     let mut changes = changes.into_iter().peekable();
     let nodes = std::mem::take(&mut code.nodes);
     for (at, node) in nodes.into_iter().enumerate() {
-        let (change, gathers) =
-            (changes.next_if(|&(by, _)| by == at), is_planned_gather(&node.name));
-        let (before, behind) = change.map_or_else(Default::default, |(_, nodes)| {
-            if gathers { (nodes, Vec::new()) } else { (Vec::new(), nodes) }
-        });
-        code.nodes.extend(before);
+        while let Some((_, new)) = changes.next_if(|&(place, _)| place == at) {
+            code.nodes.extend(new);
+        }
         if !work.moved.contains(&at) {
             code.nodes.push(node);
         }
-        code.nodes.extend(behind);
     }
+    code.nodes.extend(changes.flat_map(|(_, new)| new));
 }
 
 fn is_product(node: &Node) -> bool {
@@ -105,44 +105,65 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Lets them read the value as it is once it is rounded.
+    /// Lets them read what node `at` makes, or gathers, as it is once it is rounded; gives the node
+    /// that rounds it, or what is gathered.
     fn read_rounded(
-        self,
+        mut self,
         graph: &mut Graph,
         code: &mut Subgraph,
-        (value, rounded): (ValueId, ValueId),
-    ) {
+        (at, made): (usize, ValueId),
+        gathers: bool,
+    ) -> Option<Node> {
+        let node = &code.nodes[at];
+        let value = if gathers { *node.operands.first()? } else { made };
+        let rounding = rounding(graph, node, value)?;
+        let rounded = rounding.results[0];
+        if gathers {
+            self.moved.push(made);
+            self.operands.push((at, 0));
+        }
         for (reader, operand) in self.operands {
             let of = &mut code.nodes[reader];
             if of.operands[operand] == value {
                 of.operands[operand] = rounded;
             }
-            of.shapes[operand] = of.shapes[operand].with(DType::Bf16);
+            narrow(&mut of.shapes[operand]);
         }
         for (reader, product) in self.products {
             code.nodes[reader].work = NodeKind::Kernel(product);
         }
-        for moved in self.moved {
-            let shape = &mut graph.values[moved.index()].shape;
-            *shape = shape.with(DType::Bf16);
-        }
+        self.moved.into_iter().for_each(|moved| narrow(&mut graph.values[moved.index()].shape));
+        Some(rounding)
     }
 }
 
-/// The node that rounds a value to a new one, on behalf of another node.
-pub(super) fn rounding(graph: &mut Graph, of: &Node, value: ValueId) -> Option<Node> {
-    let op = conversion(DType::F32, DType::Bf16)?;
-    let shape = graph.value(value).shape.clone();
-    let rounded = graph.add(shape.with(DType::Bf16));
+/// Makes a type one of 16 bits.
+pub(super) fn narrow(shape: &mut Shape) {
+    *shape = shape.with(DType::Bf16);
+}
+
+/// The node that converts a value to another one, on behalf of a node.
+pub(super) fn converting(
+    of: &Node,
+    (value, shape): (ValueId, Shape),
+    (result, to): (ValueId, DType),
+) -> Option<Node> {
     Some(Node {
-        work: NodeKind::Elementwise(op),
+        work: NodeKind::Elementwise(conversion(shape.dtype, to)?),
         operands: vec![value],
         shapes: vec![shape],
-        results: vec![rounded],
+        results: vec![result],
         name: Arc::clone(&of.name),
         location: of.location,
         effect: false,
     })
+}
+
+/// The node that rounds a value to a new one, on behalf of a node.
+pub(super) fn rounding(graph: &mut Graph, of: &Node, value: ValueId) -> Option<Node> {
+    let shape = graph.value(value).shape.clone();
+    let rounded = graph.add(shape.with(DType::Bf16));
+    converting(of, (value, shape), (rounded, DType::Bf16))
 }
 
 pub(super) struct Rounding {
@@ -168,47 +189,16 @@ impl Rounding {
         Self { uses, moved: Vec::new() }
     }
 
-    /// The node that rounds what node `at` makes, if only products that do so read it, also in
-    /// another order: they read what is rounded then.
-    fn rounded(&self, graph: &mut Graph, code: &mut Subgraph, at: usize) -> Option<Node> {
-        let node = &code.nodes[at];
-        let &[made] = &node.results[..] else { return None };
-        let readers = self.readers(graph, code, made)?;
-        let node = rounding(graph, &code.nodes[at], made)?;
-        let rounded = node.results[0];
-        readers.read_rounded(graph, code, (made, rounded));
-        Some(node)
-    }
-
-    /// The node that rounds what node `at` gathers from other devices, likewise: it gathers that.
-    fn gathered(&self, graph: &mut Graph, code: &mut Subgraph, at: usize) -> Option<Node> {
-        let (&[from], &[made]) = (&code.nodes[at].operands[..], &code.nodes[at].results[..]) else {
-            return None;
-        };
-        let mut readers = self.readers(graph, code, made)?;
-        let node = rounding(graph, &code.nodes[at], from)?;
-        let rounded = node.results[0];
-        readers.moved.push(made);
-        readers.operands.push((at, 0));
-        readers.read_rounded(graph, code, (from, rounded));
-        Some(node)
-    }
-
-    /// Whether a product whose sums are scattered over devices reads the elements that a node makes:
-    /// it goes in steps between which others send theirs, so that its operands are there as a whole.
-    fn is_for_scattered(&self, graph: &Graph, code: &Subgraph, node: &Node) -> bool {
-        let (NodeKind::Elementwise(_), &[made]) = (&node.work, &node.results[..]) else {
-            return false;
-        };
+    /// Whether there is a product among what reads a value whose sums are scattered over devices: it
+    /// goes in steps between which others send theirs, so that its operands are there as a whole.
+    fn are_for_scattered(&self, code: &Subgraph, readers: &Readers) -> bool {
         let scatters = |&(reader, _): &Use| {
             code.nodes.get(reader).is_some_and(|node| is_planned_scatter(&node.name))
         };
-        let is_scattered = |(at, _): &(usize, Arc<dyn Kernel>)| {
-            let mut uses = code.nodes[*at].results.iter().filter_map(|of| self.uses.get(of));
+        readers.products.iter().any(|&(at, _)| {
+            let mut uses = code.nodes[at].results.iter().filter_map(|of| self.uses.get(of));
             uses.any(|uses| !uses.is_empty() && uses.iter().all(scatters))
-        };
-        let readers = self.readers(graph, code, made);
-        readers.is_some_and(|readers| readers.products.iter().any(is_scattered))
+        })
     }
 
     /// All that reads a value, if that is products that round it.

@@ -6,10 +6,10 @@
 //! operands to bf16, the parts are rounded before they are kept: such an array needs half the memory.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::passes::absorbed_work::each_use;
-use crate::passes::rounded::{Rounding, rounding};
+use crate::passes::rounded::{Rounding, converting, narrow, rounding};
 use std::sync::Arc;
-use tpu_base::tensor::{DType, Shape};
-use tpu_ops::{Kernel, conversion};
+use tpu_base::tensor::DType;
+use tpu_ops::Kernel;
 
 /// Rounds the arrays of so many bytes that loops of a block fill, with what stands inside of loops.
 pub(super) fn round(graph: &mut Graph, code: &mut Subgraph, least: usize) {
@@ -102,10 +102,6 @@ impl Stack {
     }
 }
 
-fn narrow(shape: &mut Shape) {
-    *shape = shape.with(DType::Bf16);
-}
-
 /// What a node does with an array of rounded elements, and the part of it, if it replaces or reads
 /// one.
 fn of_rounded(graph: &Graph, node: &Node) -> Option<(Arc<dyn Kernel>, ValueId)> {
@@ -158,23 +154,14 @@ fn takes(graph: &Graph, code: &Subgraph, array: ValueId, count: &mut usize) -> b
 fn take_rounded(graph: &mut Graph, code: &mut Subgraph, array: ValueId) {
     for at in slices(graph, code, array).into_iter().flatten().rev() {
         let slice = &mut code.nodes[at];
-        let (Some((kernel, part)), Some(op)) =
-            (of_rounded(graph, slice), conversion(DType::Bf16, DType::F32))
-        else {
-            continue;
-        };
+        let Some((kernel, part)) = of_rounded(graph, slice) else { continue };
         let shape = graph.value(part).shape.with(DType::Bf16);
         let rounded = graph.add(shape.clone());
+        let widening = converting(slice, (rounded, shape), (part, DType::F32));
+        let Some(widening) = widening else { continue };
         slice.work = NodeKind::Kernel(kernel);
         narrow(&mut slice.shapes[0]);
         slice.results = vec![rounded];
-        let widening = Node {
-            work: NodeKind::Elementwise(op),
-            operands: vec![rounded],
-            shapes: vec![shape],
-            results: vec![part],
-            ..slice.clone()
-        };
         code.nodes.insert(at + 1, widening);
     }
     for node in &mut code.nodes {
