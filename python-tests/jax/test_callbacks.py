@@ -119,6 +119,22 @@ def test_several_operands_and_results_keep_their_order():
     """) == ["[[3.0], [6.0]] [0, 1, 2] (0, 2)", "7"]
 
 
+def test_results_over_devices_stand_beside_the_tokens_of_ordered_callbacks():
+    assert printed("""
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+        mesh = Mesh(np.array(jax.devices()[:2]), ("x",))
+        seen = []
+        @jax.jit
+        def doubled(x):
+            io_callback(lambda x: seen.append(float(np.sum(x))), None, x, ordered=True)
+            return x * 2
+        x = jax.device_put(np.ones((2, 5)), NamedSharding(mesh, P("x")))
+        y = doubled(x)
+        jax.effects_barrier()
+        print(y.sum(), seen, y.sharding.shard_shape(y.shape))
+    """) == ["20.0 [10.0] (1, 5)"]
+
+
 def test_ordered_callbacks_come_in_order_over_several_launches():
     assert printed("""
         seen = []

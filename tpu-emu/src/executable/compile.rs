@@ -26,6 +26,7 @@ use tpu_pallas::core_memory::CalledKernel;
 use tpu_program::compile::{Passes, plan};
 use tpu_program::core_parts::give_each_core_its_part;
 use tpu_program::import::{BodyMaker, load};
+use tpu_program::partition::split_results;
 use tpu_program::plan::{Plan, StorageForm};
 use tpu_program::rewrite::custom_partitioning::partitioned;
 use tpu_program::rewrite::unreduced::without_unreduced;
@@ -101,7 +102,13 @@ pub(crate) fn compile(
         let shape = |&value| graph.value(value).shape.clone();
         let parameters = graph.main.parameters.iter().map(shape).collect();
         let settled = (spread, own_copies, &options.propagate_to_parameters[..]);
-        Some(IoShardings::new(&module, entry, (parameters, &loaded.results), settled)?)
+        Some(IoShardings::new(
+            &module,
+            entry,
+            (parameters, &loaded.results),
+            settled,
+            split_results,
+        )?)
     } else {
         None
     };

@@ -14,9 +14,21 @@ impl Module {
     /// `None` if there is no such call, if the program would have more than `most` operations,
     /// or if calls are nested too deep.
     pub fn with_calls_inlined(&self, most: usize) -> Option<Self> {
+        Some(self.with_calls_inlined_together(most)?.0)
+    }
+
+    /// The program with bodies in the place of calls, as [`Self::with_calls_inlined`] gives it, and
+    /// which values of the entry were made by one call that made several.
+    pub fn with_calls_inlined_together(&self, most: usize) -> Option<(Self, Vec<Vec<Value>>)> {
+        let mut together = Vec::new();
         let named = self.functions.iter().map(|function| (&*function.name, function));
-        let mut inliner =
-            Inliner { functions: named.collect(), left: most, inlined: false, values: Vec::new() };
+        let mut inliner = Inliner {
+            functions: named.collect(),
+            left: most,
+            inlined: false,
+            values: Vec::new(),
+            together: Vec::new(),
+        };
         let entry = self.entry()?;
         let public = |function: &&Function| function.public || std::ptr::eq(*function, entry);
         let mut functions: Vec<Function> = Vec::new();
@@ -24,6 +36,10 @@ impl Module {
             inliner.values.clone_from(&function.values);
             let body = inliner.region(&function.body, &mut HashMap::new(), 0)?;
             let values = std::mem::take(&mut inliner.values);
+            let given = std::mem::take(&mut inliner.together);
+            if std::ptr::eq(function, entry) {
+                together = given;
+            }
             functions.push(Function { values, body, ..function.clone() });
         }
         if !inliner.inlined {
@@ -43,7 +59,7 @@ impl Module {
             functions.extend(more.into_iter().cloned());
             at += 1;
         }
-        Some(Self { functions, ..self.clone() })
+        Some((Self { functions, ..self.clone() }, together))
     }
 }
 
@@ -58,6 +74,8 @@ struct Inliner<'m> {
     inlined: bool,
     /// The types of the values of the function that is written; those of bodies are added.
     values: Vec<Type>,
+    /// What calls made that made several of the values that they gave.
+    together: Vec<Vec<Value>>,
 }
 
 /// What stands for a value of the function that is read.
@@ -132,6 +150,11 @@ impl<'m> Inliner<'m> {
         let mut operations = self.block(block, &mut names, depth + 1)?.operations;
         let returned = operations.pop()?.operands;
         into.extend(operations);
+        let own = returned.iter().copied().filter(|value| value.0 >= first);
+        let own: Vec<Value> = own.collect();
+        if own.len() > 1 {
+            self.together.push(own);
+        }
         Some(returned)
     }
 }

@@ -1,5 +1,5 @@
 //! Factors of operations each of whose axes is one, or is not split.
-use super::FactorKind::{Kept, Summed};
+use super::FactorKind::{Kept, Moved, Summed};
 use super::{FactorKind, FactorSite, Factors, Local, Past};
 use tpu_stablehlo::ir::Attribute;
 
@@ -113,13 +113,13 @@ pub(super) fn unless(
     Some(factors)
 }
 
-/// Rows along `dimension` change by themselves.
+/// Rows along `dimension` change by themselves, each as a whole.
 pub(crate) fn sorted(site: &FactorSite<'_>) -> Option<Factors> {
     let rank = site.results.first()?.len();
     let stated = site.attributes.integer("dimension")?;
     let last = i64::try_from(rank).ok()?;
     let row = usize::try_from(if stated < 0 { stated + last } else { stated }).ok()?;
-    unless(site, Local::Same, |axis| (axis != row).then_some(Kept))
+    unless(site, Local::Same, |axis| Some(if axis == row { Moved } else { Kept }))
 }
 
 /// Rows along the last axis change by themselves, whatever their length.

@@ -209,6 +209,23 @@ impl Axes {
         Ok((layout, open))
     }
 
+    /// What each device has of an array of these extents. Axes that do not share them evenly split
+    /// nothing.
+    pub(super) fn known(&self, layout: &Layout, dims: &[i64]) -> Sharding {
+        let mut known = Sharding::replicated(dims.len(), self.devices);
+        for (axis, (split, &size)) in layout.0.iter().zip(dims).enumerate() {
+            // A part of a mesh's axis has no name for clients.
+            let even =
+                usize::try_from(size).is_ok_and(|size| size.is_multiple_of(self.count(split)));
+            let split = if even { &split[..] } else { &[] };
+            known.shards[axis] = self.count(split);
+            for (place, number) in known.places.iter_mut().zip(self.numbers(split)) {
+                place[axis] = number;
+            }
+        }
+        known
+    }
+
     /// A sharding that is known device by device.
     ///
     /// # Errors

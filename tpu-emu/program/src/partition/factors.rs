@@ -101,7 +101,11 @@ pub(super) fn chosen(
             }
         }
     }
-    wanted.sort_by_key(|one| std::cmp::Reverse((one.2, one.3)));
+    if looks_elements_up(factors) {
+        wanted.sort_by_key(|one| std::cmp::Reverse(one.3));
+    } else {
+        wanted.sort_by_key(|one| std::cmp::Reverse((one.2, one.3)));
+    }
     let mut chosen = vec![Vec::new(); factors.factors.len()];
     for (factor, split, ..) in wanted {
         let (had, taken): (&Vec<u8>, &mut Vec<u8>) = (&chosen[factor], &mut taken[part_of[factor]]);
@@ -127,6 +131,17 @@ pub(super) fn chosen(
     // To be split less in one array may be too little for the minor factors of another.
     while without_broken(axes, factors, &mut chosen) {}
     chosen
+}
+
+/// Whether single elements of the first operand are looked up: a piece of it has some of them, which
+/// is little to pass on beside the operand.
+fn looks_elements_up(factors: &Factors) -> bool {
+    let [table, places] = &factors.operands[..] else { return false };
+    let looked_up = |factor: &usize| factors.looked_up.iter().any(|of| of.factor == *factor);
+    let mut of_table = table.iter().flatten();
+    !factors.looked_up.is_empty()
+        && of_table
+            .all(|factor| looked_up(factor) || places.iter().flatten().any(|of| of == factor))
 }
 
 /// Which result each factor is of, where every result is made of one operand alone, as behind a

@@ -36,6 +36,7 @@ mod waiting;
 pub(crate) use collective::{is_planned_gather, is_planned_scatter};
 pub use linker::Unlinked;
 
+use crate::operation_factors::dims;
 use crate::sharding::Sharding;
 use crate::sharding::io_shardings::{IoSharding, IoShardings};
 use crate::tuning::MAX_PARTITIONED_OPERATIONS;
@@ -43,6 +44,7 @@ use axes::{Axes, Layout};
 use emit::Emitter;
 use propagate::Propagation;
 use tpu_base::error::{Error, Result};
+use tpu_ops::{Operator, Structural};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attributes, Function, Locations, Value};
 
@@ -70,6 +72,59 @@ pub struct DevicePart {
     pub per_device: bool,
 }
 
+/// How the results of a program are split, those in `stated` as they are stated and the others as
+/// Shardy splits them. `None` for programs that are not written for it, for those with calls that
+/// are too large to be followed, and where code per device states how all of them are split.
+///
+/// # Errors
+/// `Unimplemented` for shardings that are none along common axes of the devices.
+pub fn split_results(
+    module: &Module,
+    (parameters, stated): (&[IoSharding], &[Option<Sharding>]),
+    devices: usize,
+) -> Result<Option<Vec<Sharding>>> {
+    if module.meshes.is_empty() || module.entry().is_some_and(all_are_per_device) {
+        return Ok(None);
+    }
+    let inlined = module.with_calls_inlined_together(MAX_PARTITIONED_OPERATIONS);
+    if inlined.is_none() && module.functions.len() > 1 {
+        return Ok(None);
+    }
+    let (module, together) = match &inlined {
+        Some((module, together)) => (module, &together[..]),
+        None => (module, &[][..]),
+    };
+    let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
+    let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
+    let axes = Axes::of(module, entry, devices)?;
+    let rank = |value: Value| dims(entry, value).map_or(0, <[i64]>::len);
+    let given = block.arguments.iter().zip(parameters);
+    let given = given.map(|(&value, of)| axes.found(&without_rows(&of.sharding, rank(value))));
+    let given: Vec<Layout> = given.collect::<Result<_>>()?;
+    let returned = block.operations.last().map_or(&[][..], |last| &last.operands);
+    let said = returned.iter().zip(stated).map(|(&value, stated)| match stated {
+        Some(stated) => axes.found(&stated.clone().with_copies()),
+        None => Ok(Layout::whole(rank(value))),
+    });
+    let said: Vec<Layout> = said.collect::<Result<_>>()?;
+    let layouts = Propagation::run((module, entry, &axes), together, (&given, &said))?;
+    let made = returned.iter().zip(stated).map(|(&value, stated)| {
+        let of = || axes.known(layouts.of(value), dims(entry, value).unwrap_or_default());
+        stated.clone().unwrap_or_else(of)
+    });
+    Ok(Some(made.collect()))
+}
+
+/// Whether code per device makes all that a function returns.
+fn all_are_per_device(function: &Function) -> bool {
+    let operations = function.block().map_or(&[][..], |block| &block.operations);
+    let per_device = operations.iter().filter(|operation| {
+        matches!(Operator::of(operation), Operator::Structural(Structural::ManualComputation))
+    });
+    let made: Vec<Value> = per_device.flat_map(|of| of.results.iter().copied()).collect();
+    operations.last().is_some_and(|last| last.operands.iter().all(|value| made.contains(value)))
+}
+
 /// The program of one device, out of one over whole arrays; or, of a program over replicas, which
 /// is one device's already, the same in this form.
 ///
@@ -81,8 +136,11 @@ pub fn partition(
     (devices, replicas): (usize, bool),
     form: Form,
 ) -> Result<DevicePart> {
-    let inlined = module.with_calls_inlined(MAX_PARTITIONED_OPERATIONS);
-    let module = inlined.as_ref().unwrap_or(module);
+    let inlined = module.with_calls_inlined_together(MAX_PARTITIONED_OPERATIONS);
+    let (module, together) = match &inlined {
+        Some((module, together)) => (module, &together[..]),
+        None => (module, &[][..]),
+    };
     let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
     let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
     let axes = Axes::of(module, entry, devices)?;
@@ -99,7 +157,7 @@ pub fn partition(
     let last = block.operations.last();
     let parameters = side(&block.arguments, &io.parameters)?;
     let results = side(last.map_or(&[][..], |last| &last.operands), &io.results)?;
-    let layouts = Propagation::run((module, entry, &axes), &parameters, &results)?;
+    let layouts = Propagation::run((module, entry, &axes), together, (&parameters, &results))?;
     let mut emitter = Emitter::new((module, entry, &axes), &layouts, form);
     let (body, values) = emitter.main(block, &parameters, &results)?;
     let name = |name: &str| !name.starts_with("sdy.") && name != "mhlo.sharding";

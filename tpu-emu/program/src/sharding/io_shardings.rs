@@ -10,9 +10,9 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_base::units::{Bytes, to_u64};
 use tpu_kernels::movement::strided_view::Access;
-use tpu_ops::{CONSTANT, across};
+use tpu_ops::{CONSTANT, Operator, ShardingRule, across};
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Attribute, Attributes, Function, LocationId};
+use tpu_stablehlo::ir::{Attribute, Attributes, Function, LocationId, Region};
 
 /// A question of the program how a value is split over the devices, with the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,6 +151,11 @@ impl IoSharding {
     }
 }
 
+/// Says how results are split, from parameters and from results of which the program says it; `None`
+/// where it has nothing to say.
+pub type SplitResults =
+    fn(&Module, (&[IoSharding], &[Option<Sharding>]), usize) -> Result<Option<Vec<Sharding>>>;
+
 /// The parameters and results of a program over several devices.
 #[derive(Debug)]
 pub struct IoShardings {
@@ -166,8 +171,8 @@ impl IoShardings {
     /// What the program states.
     ///
     /// Where it states nothing, parameters in `free` are split as what is made of them, others are
-    /// whole on every device, and results are split as what they are made of. Parameters in
-    /// `apart` have a row for each copy.
+    /// whole on every device, and results are split as `split` says, or as what they are made of.
+    /// Parameters in `apart` have a row for each copy.
     ///
     /// # Errors
     /// `BadArgument` and `Unimplemented` with the number of the parameter or result.
@@ -176,6 +181,7 @@ impl IoShardings {
         entry: &Function,
         (parameters, results): (Vec<Shape>, &[Shape]),
         (devices, apart, free): (Devices, &BTreeMap<usize, IoSharding>, &[bool]),
+        split: SplitResults,
     ) -> Result<Self> {
         let (rows, count) = (devices.replicas, devices.count);
         let none = Attributes::default();
@@ -232,11 +238,34 @@ impl IoShardings {
                 None => io_sharding,
             });
         }
-        let mut propagation = Propagation::new(module, count);
-        let mut follows = propagation.entry(entry, in_copies(&known));
-        made.inspections = propagation.inspections;
-        follows.resize(results.len(), None);
         stated_results.resize(results.len(), None);
+        let known_sides = (&made.parameters[..], &stated_results[..]);
+        let found = match rows {
+            true => Ok(None),
+            false => split(module, known_sides, count),
+        };
+        let mut follows = vec![None; results.len()];
+        match found {
+            // What has no common axes is split as what it is made of alone.
+            Err(_) | Ok(None) => {
+                let mut propagation = Propagation::new(module, count);
+                follows = propagation.entry(entry, in_copies(&known));
+                follows.resize(results.len(), None);
+                made.inspections = propagation.inspections;
+            }
+            Ok(Some(split)) => {
+                // A token is an array here, and none there.
+                let alike = |(split, whole): (Sharding, &Shape)| {
+                    Some(split).filter(|split| split.shards.len() == whole.rank())
+                };
+                stated_results = split.into_iter().zip(results).map(alike).collect();
+                if module.functions.iter().any(|function| asks(&function.body)) {
+                    let mut propagation = Propagation::new(module, count);
+                    propagation.entry(entry, in_copies(&known));
+                    made.inspections = propagation.inspections;
+                }
+            }
+        }
         let shardings = stated_results.into_iter().zip(follows);
         for (index, (whole, (stated, follows))) in results.iter().zip(shardings).enumerate() {
             let rank = whole.rank();
@@ -282,6 +311,16 @@ impl IoShardings {
             .filter(|io_sharding| !io_sharding.is_whole());
         Bytes(all.fold(0, |sum, io_sharding| sum.saturating_add(to_u64(io_sharding.bytes()))))
     }
+}
+
+/// Whether code asks how something is split.
+fn asks(region: &Region) -> bool {
+    let operations = region.blocks.iter().flat_map(|block| &block.operations);
+    operations.into_iter().any(|operation| {
+        let row = Operator::of(operation).row();
+        row.is_some_and(|row| row.sharding == ShardingRule::Inspected)
+            || operation.regions.iter().any(asks)
+    })
 }
 
 /// These shardings, with summands as copies.

@@ -2,7 +2,7 @@
 //! the program over whole arrays gives.
 mod programs;
 
-use super::{Form, partition};
+use super::{Form, partition, split_results};
 use crate::compile::Passes;
 use crate::differential::{Random, run};
 use crate::import::load;
@@ -31,7 +31,8 @@ fn whole(
     let shapes: Vec<Shape> =
         graph.main.parameters.iter().map(|&value| graph.value(value).shape.clone()).collect();
     let given = (shapes.clone(), &loaded.results[..]);
-    let io = IoShardings::new(module, loaded.entry, given, (devices, &none, &[])).unwrap();
+    let io = IoShardings::new(module, loaded.entry, given, (devices, &none, &[]), split_results)
+        .unwrap();
     let bytes: Vec<usize> = loaded.results.iter().map(Shape::bytes).collect();
     let plan = crate::compile::plan(&mut graph, StorageForm::Unpacked(&[]), Passes::ALL);
     let inputs = inputs(&shapes);
