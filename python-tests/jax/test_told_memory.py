@@ -51,8 +51,9 @@ def test_a_training_step_needs_what_xla_s_cpu_backend_says():
     flags = {"JAX_PLATFORMS": "tpu,cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
     told = json.loads(output(STEPS, flags))
     ratios = {name: ours / theirs for name, (ours, theirs) in told.items()}
-    # Split parameters are gathered for products in 16 bits, and by XLA for CPUs in 32.
-    least = {"parameters split": 0.5}
+    # Split parameters are gathered where a product needs them, and by XLA for CPUs all at first:
+    # libtpu 0.0.51 says 1.1 MB here, and it 7.5.
+    least = {"parameters split": 0.15}
     assert all(least.get(name, 0.7) <= ratio <= 1.5 for name, ratio in ratios.items()), ratios
 
 
@@ -200,6 +201,34 @@ CHAIN = """
     needed += memory.temp_size_in_bytes - memory.alias_size_in_bytes
     print(needed, hashlib.sha256(slopes.tobytes()).hexdigest())
 """
+
+
+SUMS = """
+    import jax, jax.numpy as jnp, numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+    mesh = Mesh(np.array(jax.devices()[:8]), ("data",))
+    weights = [
+        jax.ShapeDtypeStruct((4096, 4096), jnp.float32, sharding=NamedSharding(mesh, P()))
+        for _ in range(4)
+    ]
+    x = jax.ShapeDtypeStruct((64, 4096), jnp.float32, sharding=NamedSharding(mesh, P("data")))
+
+    def loss(weights, x):
+        for w in weights:
+            x = jnp.tanh(x @ w)
+        return (x * x).mean()
+
+    told = jax.jit(jax.grad(loss)).lower(weights, x).compile().memory_analysis()
+    print(told.temp_size_in_bytes)
+"""
+
+
+@pytest.mark.skipif(JAXLIB < (0, 7), reason="older JAX has only the markers of GSPMD for shardings")
+def test_sums_over_devices_are_made_in_the_place_of_what_is_summed():
+    gradient = 4096 * 4096 * 4
+    # Each of the four lies in the place of a result.
+    assert int(output(SUMS, {})) <= gradient
 
 
 def test_products_are_made_again_before_a_program_is_refused():

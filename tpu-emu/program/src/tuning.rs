@@ -227,3 +227,10 @@ pub(crate) const MIN_SORTED_ARENA_BYTES: usize = 16 << 20;
 /// Values of an arena that are also laid out largest first: that takes a time that grows with the
 /// square of their number.
 pub(crate) const MAX_ARENA_ARRAYS: usize = 4096;
+
+/// Several sums over devices that take less than this are made in a core's memory; others, and one
+/// alone, take the place of what is summed: what the memory of a core holds.
+///
+/// Measured: no time, but what libtpu 0.0.51 plans for data parallel steps on a v5e. Three gradients
+/// of 17 MB each lie beside their sums, four of 67 MB do not.
+pub(crate) const SUMS_IN_PLACE_FROM_BYTES: usize = 128 << 20;

@@ -4,13 +4,15 @@ use super::axes::Layout;
 use super::emit::Emitter;
 use crate::operation_factors::adds;
 use crate::sharding::groups::{Devices, groups};
+use crate::tuning::SUMS_IN_PLACE_FROM_BYTES;
 use tpu_base::error::{Error, Result};
 use tpu_ops::{
     ADD, ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, COLLECTIVE_PERMUTE, CUSTOM_CALL, CollectiveKind,
     Entry, REDUCE_SCATTER, YIELD, full_name,
 };
 use tpu_stablehlo::ir::{
-    Attribute, Attributes, Block, Element, Elements, Operation, Region, TensorType, Type, Value,
+    Attribute, Attributes, Block, Element, Elements, Operation, OutputAlias, Region, TensorType,
+    Type, Value,
 };
 
 const GROUPS: &str = "replica_groups";
@@ -108,15 +110,41 @@ impl Emitter<'_> {
     }
 
     /// A collective as a call that nobody answers. Its name is that of no operation: some
-    /// collectives are calls with names of their own.
+    /// collectives are calls with names of their own. Sums are made in the place of what is summed, but
+    /// several for which a core has room.
     fn planned(&mut self, entry: &Entry, operands: Vec<Value>, results: Vec<Value>) {
         let target = format!("{EXCHANGE}{}", entry.mnemonic);
-        let attributes = Attributes(vec![
+        let mut attributes = Attributes(vec![
             ("api_version".into(), Attribute::Word("API_VERSION_ORIGINAL".into())),
             ("call_target_name".into(), Attribute::string(&target)),
             ("has_side_effect".into(), Attribute::Bool(false)),
         ]);
+        let sums = entry.mnemonic == ALL_REDUCE.mnemonic && operands.len() == results.len();
+        let several = results.len() > 1;
+        let bytes = results.iter().fold(0_usize, |sum, &of| sum.saturating_add(self.bytes(of)));
+        if sums && (!several || bytes >= SUMS_IN_PLACE_FROM_BYTES) {
+            let place = |number: i64| {
+                let output = several.then_some(number).into_iter().collect();
+                Attribute::OutputAlias(OutputAlias {
+                    output,
+                    operand: number,
+                    operand_path: Vec::new(),
+                })
+            };
+            let places = (0..).zip(&results).map(|(number, _)| place(number)).collect();
+            attributes.set("output_operand_aliases", Attribute::Array(places));
+            attributes.sort();
+        }
         self.write_as(CUSTOM_CALL.into(), operands, results, (attributes, Vec::new()));
+    }
+
+    /// The bytes of the elements of an array.
+    fn bytes(&self, value: Value) -> usize {
+        let Ok(of) = self.tensor(value) else { return 0 };
+        let width = of.element.bytes().unwrap_or(1);
+        of.dims
+            .iter()
+            .fold(width, |all, &dim| all.saturating_mul(usize::try_from(dim).unwrap_or_default()))
     }
 
     /// The parts of the devices along some axes, side by side.
