@@ -216,6 +216,15 @@ impl<'m> WrittenOut<'m> {
         of.operation.results.iter().filter_map(result).collect()
     }
 
+    /// What the body of a loop is given, with what it gives for the next round.
+    pub(super) fn carried(&self, of: &CallOperation<'m>) -> Vec<(CallValue, CallValue)> {
+        let block = of.operation.regions.get(1).and_then(|region| region.blocks.first());
+        let Some(block) = block else { return Vec::new() };
+        let made = block.operations.last().map_or(&[][..], |last| &last.operands);
+        let known = |&value: &Value| self.known(number(of.base, value));
+        block.arguments.iter().map(known).zip(made.iter().map(known)).collect()
+    }
+
     /// The operation that makes a value; `None` for a parameter of the program.
     pub(super) fn maker(&self, value: CallValue) -> Option<CallOperation<'m>> {
         let makers = self.makers.get_or_init(|| {

@@ -16,9 +16,10 @@
 //! | other windows | the operand in rows, if these are padded and it is not |
 //! | gradient of a pool | the operand until then, if an operation on elements makes it of what is read later too; otherwise operand and result with features as the fastest axis and images next to it, or the other way, what is less, but where the operand lies so; what is given back likewise, if the core has no room for it |
 //! | reversal | the operand, but where a parameter becomes a result at once |
-//! | sort | the first operand once more, and along the fastest axis of several rows twice; as 32 bits if it has 8, and three times if it has 16; sorted arrays that nobody reads, if the core has no room for them, and others until they are read |
+//! | sort | the first operand once more, and along the fastest axis of several rows twice; as 32 bits if it has 8, and three times if it has 16; sorted arrays that nobody reads, but the largest one where the core has room for it and no other; others until they are read |
 //! | reduction | the result, until it is read |
-//! | first elements of rows | the operand once more, and twice if it is one row |
+//! | first elements of rows | the operand as words, and once more if it is one row; where all are sorted for it, two copies and the numbers of places |
+//! | columns of a table | the table, and what is taken, if the core has no room for it |
 //! | features of an image taken apart | them, until what is made of them was read |
 //! | convolution of few features | input and result with images or features as the fastest axis, what is less; one of them only, if the other has less than 8 features or more than 32, and the input in 16 bits for which the core has no room |
 //! | convolutions whose features do not fill lanes | the padding of all that is shaped like their images, beside it |
@@ -32,6 +33,7 @@
 //! | sum of two images that convolutions read twice | it, until the last of what is made of it was read; of those that a convolution makes but for operations on elements, the last one |
 //! | result of several axes that a product of rows makes | it as it is made, where another axis than the first is the slowest of its layout |
 //! | product | a parameter for which the core has room; small matrices in tiles of their own |
+//! | loop that puts slices into arrays and multiplies by their matrices | these, where axes of matrices are before those that number them |
 //! | transform | two arrays of its longer side, and two that these are made of |
 //! | Cholesky decomposition | two arrays of rows |
 //! | joined or padded results whose default order is another than that of a parameter in them | the parameter |
@@ -41,6 +43,7 @@
 //! Source: what libtpu 0.0.51 says of some three hundred small programs on a v5e.
 mod beside;
 mod body;
+mod caches;
 mod core;
 mod images;
 mod inside;

@@ -2,6 +2,7 @@
 use super::ChipFindings;
 use super::beside;
 use super::body::{CallOperation, CallValue, WrittenOut};
+use super::caches;
 use super::inside;
 use super::pieces::Pieces;
 use super::pools;
@@ -66,6 +67,11 @@ impl<'m> RelayoutSearch<'m> {
             self.operation(body, *of);
         }
         self.siblings(body);
+        if let Some((operation, cache, bytes)) = caches::most(body)
+            && let Some((_, layout)) = cache.by_default(self.rules)
+        {
+            self.alone(operation, &cache, Some((Bytes(bytes), layout)));
+        }
         for (of, array, source, stored) in
             std::mem::take(&mut self.scans).taken_apart(self.rules, body)
         {
@@ -101,6 +107,14 @@ impl<'m> RelayoutSearch<'m> {
                 }
                 if let (Some(mut from), Some(mut to)) = (of.operand(0), of.result()) {
                     let mut is_given = body.operands(&of).all(|value| body.is_given(value));
+                    // A line that elements are worked on has another order than the rows it is of.
+                    if let Some(result) = body.result(&of)
+                        && !body.is_returned(result)
+                        && body.ends_as_result(result)
+                        && to.dims.iter().filter(|&&dim| dim > 1).count() < 2
+                    {
+                        is_given = false;
+                    }
                     let value = body.operands(&of).next();
                     if let Some(wide) = value.and_then(|of| compared(body, of, &to)) {
                         (from.dtype, to.dtype, is_given) = (wide, wide, true);
@@ -153,11 +167,9 @@ impl<'m> RelayoutSearch<'m> {
             }
             Relayout::Sorted => self.sorted(body, of),
             Relayout::Ranked => {
-                if let Some(from) = of.operand(0) {
-                    let stored = from.by_default(rules);
-                    let is_line = from.dims.iter().filter(|&&dim| dim > 1).count() < 2;
-                    let again = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
-                    self.passing(of, &from, stored, if is_line { again } else { 0 });
+                if let (Some(from), Some(to)) = (of.operand(0), of.result()) {
+                    let (stored, more) = inside::ranked(rules, &from, &to);
+                    self.passing(of, &from, stored, more);
                 }
             }
             Relayout::Convolved => self.convolved(of, of.operand(0), of.result()),
@@ -212,9 +224,9 @@ impl<'m> RelayoutSearch<'m> {
     }
 
     /// The first array is sorted in a copy, and rows that lie side by side in two: elements of 8 bits
-    /// as those of 32, and of 16 bits in three. Sorted arrays that nobody reads are stored where the
-    /// memory of a core has no room for them, others until they are read: of rows, they are one of
-    /// the copies.
+    /// as those of 32, and of 16 bits in three. Sorted arrays that nobody reads are stored, but the
+    /// largest one where the memory of a core has room for it and not for another; others until they
+    /// are read: of rows, they are one of the copies.
     fn sorted(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
         let Some(first) = of.operand(0) else { return };
         let rank = first.dims.len();
@@ -225,19 +237,23 @@ impl<'m> RelayoutSearch<'m> {
         let bytes = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
         let words = 32_u64.div_ceil(first.element().bits.clamp(1, 32).into());
         let mut copies = if words == 2 { 3 } else { words + u64::from(rows) };
-        let mut unread = 0_u64;
+        let mut unread = Vec::new();
         for (array, value) in body.results(&of) {
             let result = array.by_default(self.rules);
             if body.end(value).is_none() {
-                let bytes = result.map_or(0, |(bytes, _)| bytes.0);
-                let stays = bytes > CORE_BYTES && !rows;
-                unread = unread.saturating_add(if stays { bytes } else { 0 });
+                unread.extend(result.map(|(bytes, _)| bytes.0).filter(|_| !rows && words == 1));
             } else if !body.is_returned(value) {
                 copies = copies.saturating_sub(u64::from(rows));
                 self.kept(of, (&array, value), result, 0);
             }
         }
+        // What is read is in the core too, where both have room: then it is counted with that.
+        unread.sort_unstable();
+        if unread.last().is_some_and(|last| (CORE_BYTES / 2..CORE_BYTES).contains(last)) {
+            unread.pop();
+        }
         if let Some(again) = copies.checked_sub(1) {
+            let unread = unread.into_iter().fold(0, u64::saturating_add);
             self.passing(of, &first, stored, bytes.saturating_mul(again).saturating_add(unread));
         }
     }
