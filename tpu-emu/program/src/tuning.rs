@@ -133,6 +133,10 @@ pub(crate) const COLUMN_BLOCK_BYTES: usize = 512 << 10;
 /// Elements of the widest value that one thread's chunk of rows has.
 pub(crate) const ROW_CHUNK_ELEMENTS: usize = 32 << 10;
 
+/// In how many parts of the size of what a reduction of all rows reads the widest value can be cut at
+/// least for the reduction to wait for all rows, where blocks of it would be too much for one thread.
+pub(crate) const MIN_TOTAL_PARTS: usize = 8;
+
 /// Bytes from which on a reduction alone is shared by threads.
 pub(crate) const MIN_SHARED_REDUCTION_BYTES: usize = 1 << 20;
 

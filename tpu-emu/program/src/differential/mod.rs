@@ -4,6 +4,7 @@ mod chains;
 mod columns;
 mod joined;
 mod spans;
+mod totals;
 mod wide;
 mod writer;
 

@@ -26,11 +26,27 @@ pub(super) fn run_rows(frame: &Frame, rows: &RowFusion, step: &Step, scratch: Sl
     let run = RowFusionRun { frame, step, rows, scratch };
     parallel::ranges(rows.rows, rows.chunk_rows, |range| run.chunk(range));
     for stage in &rows.stages {
-        if let StageKind::Total { fold, columns, state, .. } = &stage.kind {
-            let state = frame.bytes(run.state(state));
-            let init = frame.bytes(run.whole(stage.operands[1]));
-            let result = frame.bytes_mut(run.whole(stage.results[0]));
-            fold.finish(state, *columns, init, result);
+        let whole = |slot| frame.bytes(run.whole(slot));
+        match &stage.kind {
+            StageKind::Total { fold, columns, state, .. } => {
+                let state = frame.bytes(run.state(state));
+                let result = frame.bytes_mut(run.whole(stage.results[0]));
+                fold.finish(state, *columns, whole(stage.operands[1]), result);
+            }
+            StageKind::LateTotal { fold, rows, columns, state } => {
+                let kept = frame.bytes(run.state(state));
+                let init = whole(stage.operands[1]);
+                let result = frame.bytes_mut(run.whole(stage.results[0]));
+                if *columns == 1 {
+                    fold.rows(kept, *rows, init, result);
+                } else {
+                    fold.columns(kept, *rows, *columns, init, result);
+                }
+            }
+            StageKind::Loop(_)
+            | StageKind::Copy(_)
+            | StageKind::Fold { .. }
+            | StageKind::Gather(..) => {}
         }
     }
 }
@@ -131,6 +147,13 @@ impl RowFusionRun<'_> {
                 let row = rows.start * each - first * block.rows;
                 let operand = read(stage.operands[0]);
                 fold.collect(operand, *columns, row, self.frame.bytes_mut(slot));
+            }
+            StageKind::LateTotal { state, .. } => {
+                let operand = read(stage.operands[0]);
+                let whole = self.state(state);
+                let offset = whole.offset + whole.bytes / self.rows.rows * rows.start;
+                let slot = Slot { base: whole.base, offset, bytes: operand.len() };
+                self.frame.bytes_mut(slot).copy_from_slice(operand);
             }
         }
     }

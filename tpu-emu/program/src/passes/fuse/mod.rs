@@ -47,6 +47,7 @@
 //! `tpu-program`'s `tuning.rs`.
 pub(crate) mod concat;
 mod concat_operands;
+mod fusion_candidate;
 mod gather_operands;
 mod loop_builder;
 pub(crate) mod loop_fusion;

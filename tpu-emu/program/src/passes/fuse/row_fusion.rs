@@ -1,15 +1,15 @@
 //! Finds steps that can run together, some rows at a time.
+use super::fusion_candidate::FusionCandidate;
 use super::row_step::{RowFusion, RowStage, StageKind, ValueSlot};
-use super::{EachStep, FusedLoop, FusedStep, LoopInput, StepBlock, StepKind, StridedCopy};
+use super::{EachStep, FusedStep, LoopInput, StepBlock, StepKind};
 use crate::graph::{Graph, ValueId};
 use crate::tuning::{
     COLUMN_BLOCK_BYTES, MAX_ROW_BYTES, MAX_ROW_FUSION_STEPS, MIN_SHARED_REDUCTION_BYTES,
-    MIN_SHRUNK_BYTES, ROW_BLOCK_BYTES, ROW_CHUNK_ELEMENTS,
+    MIN_SHRUNK_BYTES, MIN_TOTAL_PARTS, ROW_BLOCK_BYTES, ROW_CHUNK_ELEMENTS,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tpu_base::tensor::DType;
-use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_ops::Reduced;
 
@@ -78,57 +78,6 @@ fn reads(step: &FusedStep) -> Vec<ValueId> {
     found.sort_unstable();
     found.dedup();
     found
-}
-
-/// What a member of a group does.
-#[derive(Debug, Clone)]
-enum FusionCandidate {
-    Loop(Arc<FusedLoop>),
-    Copy(Arc<StridedCopy>),
-    /// A reduction that is done row by row, or once all rows are there.
-    Fold(Reduced),
-    /// Slices, and the rows that they are taken in.
-    Gather(Arc<Gather>, usize),
-}
-
-impl FusionCandidate {
-    fn of(graph: &Graph, step: &FusedStep) -> Option<Self> {
-        match &step.kind {
-            StepKind::Fused(fused) if fused.elements > 0 => Some(Self::Loop(Arc::clone(fused))),
-            StepKind::Copy(copy) if copy.elements > 0 => Some(Self::Copy(Arc::clone(copy))),
-            StepKind::Kernel(kernel) => {
-                if let Some(gather) = kernel.lookup() {
-                    let indices = graph.value(step.operands[1]).shape.elements();
-                    let rows = gather.rows(indices, graph.bytes(step.results[0]))?;
-                    return Some(Self::Gather(gather, rows));
-                }
-                let reduced = kernel.reduction()?;
-                let whole = reduced.dims.iter().all(|&dim| dim > 0);
-                // The fold of a short run has another order.
-                let [outer, count, inner] = reduced.dims;
-                let short = outer == 1
-                    && inner == 1
-                    && count <= tpu_kernels::reduce::tuning::BLOCK_PARTIALS;
-                (whole && !short).then_some(Self::Fold(reduced))
-            }
-            _ => None,
-        }
-    }
-
-    /// The most rows that it can be cut into.
-    fn rows(&self) -> usize {
-        match self {
-            Self::Loop(fused) => fused.elements,
-            Self::Copy(copy) => copy.elements,
-            Self::Fold(Reduced { dims: [1, count, _], .. }) => *count,
-            Self::Fold(Reduced { dims: [outer, ..], .. }) => *outer,
-            Self::Gather(_, rows) => *rows,
-        }
-    }
-
-    fn is_total(&self) -> bool {
-        matches!(self, Self::Fold(Reduced { dims: [1, ..], .. }))
-    }
 }
 
 #[derive(Debug, Default)]
@@ -372,7 +321,9 @@ fn write(
     let mut stages = Vec::new();
     let mut state_bytes = 0;
     let mut align = 1;
-    let (mut widest, mut bytes) = (1, 0);
+    let widths = members.iter().map(|(step, candidate)| candidate.width(graph, step, rows));
+    let widest = widths.max().unwrap_or(1).max(1);
+    let mut bytes = 0;
     let (name, location) = members
         .last()
         .map(|(step, _)| (Arc::clone(&step.name), step.location))
@@ -405,7 +356,6 @@ fn write(
         let written: Vec<ValueSlot> = written.collect();
         let kind = match candidate {
             FusionCandidate::Loop(fused) => {
-                widest = widest.max(fused.elements / rows);
                 for input in &fused.inputs {
                     if let LoopInput::Dense(at) = input {
                         bytes += graph.bytes(step.operands[*at]) / rows;
@@ -413,27 +363,31 @@ fn write(
                 }
                 StageKind::Loop(fused)
             }
-            FusionCandidate::Copy(copy) => {
-                widest = widest.max(copy.elements / rows);
-                StageKind::Copy(copy)
-            }
+            FusionCandidate::Copy(copy) => StageKind::Copy(copy),
             FusionCandidate::Fold(Reduced { fold, dims: [1, count, columns] }) => {
                 let block = fold.block(columns);
                 let own = count / rows;
-                align = lcm(align, block.rows / gcd(block.rows, own));
-                widest = widest.max(own * columns);
+                let aligned = block.rows / gcd(block.rows, own);
+                // Blocks of a narrow value would be chunks of many rows of the wide ones.
+                let narrow = own * columns * MIN_TOTAL_PARTS <= widest;
+                let late = narrow && aligned.min(rows) * widest > 2 * ROW_CHUNK_ELEMENTS;
                 let start = state_bytes;
-                state_bytes += count.div_ceil(block.rows) * block.bytes;
+                if late {
+                    state_bytes += graph.bytes(step.operands[0]);
+                } else {
+                    align = lcm(align, aligned);
+                    state_bytes += count.div_ceil(block.rows) * block.bytes;
+                }
                 let state = start..state_bytes;
                 state_bytes = state_bytes.next_multiple_of(64);
-                StageKind::Total { fold, rows: count, columns, state }
+                if late {
+                    StageKind::LateTotal { fold, rows: count, columns, state }
+                } else {
+                    StageKind::Total { fold, rows: count, columns, state }
+                }
             }
-            FusionCandidate::Gather(gather, all) => {
-                widest = widest.max(graph.value(step.results[0]).shape.elements() / rows);
-                StageKind::Gather(gather, all / rows)
-            }
-            FusionCandidate::Fold(Reduced { fold, dims: [outer, count, inner] }) => {
-                widest = widest.max(outer / rows * count * inner);
+            FusionCandidate::Gather(gather, all) => StageKind::Gather(gather, all / rows),
+            FusionCandidate::Fold(Reduced { fold, dims: [_, count, inner] }) => {
                 StageKind::Fold { fold, count, inner }
             }
         };

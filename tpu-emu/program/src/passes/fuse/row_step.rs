@@ -49,6 +49,8 @@ pub(crate) enum StageKind {
     /// The reduction of `rows` rows of `columns` elements to one row, which is there when all
     /// rows are done. `state` says where in the scratch memory it has its state.
     Total { fold: Arc<dyn Folder>, rows: usize, columns: usize, state: Range<usize> },
+    /// The same of few elements, which are kept in the scratch memory until all rows are done.
+    LateTotal { fold: Arc<dyn Folder>, rows: usize, columns: usize, state: Range<usize> },
 }
 
 /// Where a stage finds or puts a value.
@@ -67,7 +69,7 @@ impl RowFusion {
     pub(crate) fn is_by_elements(&self) -> bool {
         self.stages.iter().all(|stage| match &stage.kind {
             StageKind::Loop(_) | StageKind::Copy(_) | StageKind::Gather(..) => true,
-            StageKind::Fold { .. } | StageKind::Total { .. } => false,
+            StageKind::Fold { .. } | StageKind::Total { .. } | StageKind::LateTotal { .. } => false,
         })
     }
 
@@ -89,9 +91,9 @@ impl RowFusion {
                         // What slices are taken of is read anywhere.
                         StageKind::Gather(..) => at < writer && number == 1,
                         // The initial value is read whole.
-                        StageKind::Fold { .. } | StageKind::Total { .. } => {
-                            at < writer && number == 0
-                        }
+                        StageKind::Fold { .. }
+                        | StageKind::Total { .. }
+                        | StageKind::LateTotal { .. } => at < writer && number == 0,
                     },
                 )
             })
