@@ -286,15 +286,23 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Columns<'_, E, T, F> {
             {
                 let mut sums = [<T as Work>::ZERO; GEMV_BLOCK_SUMS];
                 let sums = &mut sums[..out.len()];
-                for (l, &factor) in factors.iter().enumerate() {
-                    let row = &data[(step + l) * along + first * across..];
-                    if across == 1 {
-                        for (sum, &value) in sums.iter_mut().zip(&row[..out.len()]) {
+                let data = &data[step * along + first * across..];
+                if across == 1 {
+                    // Several rows at a time: each sum still takes them in their order.
+                    let (some, rest) = factors.as_chunks();
+                    for (factors, l) in some.iter().zip((0..).step_by(TOGETHER)) {
+                        add_rows(&data[l * along..], along, factors, sums, read);
+                    }
+                    for (&factor, l) in rest.iter().zip(some.len() * TOGETHER..) {
+                        let row = &data[l * along..][..sums.len()];
+                        for (sum, &value) in sums.iter_mut().zip(row) {
                             *sum = sum.plus(factor, read(value));
                         }
-                    } else {
-                        for (sum, &value) in sums.iter_mut().zip(row.iter().step_by(across.max(1)))
-                        {
+                    }
+                } else {
+                    for (&factor, l) in factors.iter().zip(0..) {
+                        let row = data[l * along..].iter().step_by(across.max(1));
+                        for (sum, &value) in sums.iter_mut().zip(row) {
                             *sum = sum.plus(factor, read(value));
                         }
                     }
@@ -304,6 +312,23 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Columns<'_, E, T, F> {
                 }
             }
         }
+    }
+}
+
+/// Adds four rows times their factors to sums, one row after the other to each.
+#[inline(always)]
+fn add_rows<E: Copy, T: Panel>(
+    data: &[E],
+    along: usize,
+    factors: &[T; TOGETHER],
+    sums: &mut [T],
+    read: impl Fn(E) -> T,
+) {
+    let row = |i: usize| &data[i * along..][..sums.len()];
+    let rows = row(0).iter().zip(row(1)).zip(row(2)).zip(row(3));
+    for (sum, (((&a, &b), &c), &d)) in sums.iter_mut().zip(rows) {
+        let first = sum.plus(factors[0], read(a)).plus(factors[1], read(b));
+        *sum = first.plus(factors[2], read(c)).plus(factors[3], read(d));
     }
 }
 
