@@ -154,7 +154,12 @@ impl Contraction {
             return self.small::<T>(sides, result);
         }
         let batches = (CHUNK_MULTIPLY_ADDS / work.saturating_mul(m).max(1)).max(1);
-        if batches > 1 || (vector && self.batch.iter().any(|&size| size > 1)) {
+        let least = if m < 2 * MAX_PACKED_LHS_ROWS { m.div_ceil(2) } else { MAX_PACKED_LHS_ROWS };
+        let rows = (CHUNK_MULTIPLY_ADDS / work).max(least).next_multiple_of(ROWS);
+        // Products whose rows are one chunk are shared as they are.
+        let unsplit = m > MAX_UNSPLIT_ROWS && rows >= m;
+        let vectors = vector && self.batch.iter().any(|&size| size > 1);
+        if batches > 1 || unsplit || vectors {
             parallel::chunks_mut(result, batches * all, |chunk, out| {
                 for (index, out) in out.chunks_exact_mut(all).enumerate() {
                     let sides = at(chunk * batches + index);
@@ -175,9 +180,6 @@ impl Contraction {
                 keep(self.columns::<T>(sides, out));
             } else {
                 // Right panels are made once for every chunk of rows.
-                let least =
-                    if m < 2 * MAX_PACKED_LHS_ROWS { m.div_ceil(2) } else { MAX_PACKED_LHS_ROWS };
-                let rows = (CHUNK_MULTIPLY_ADDS / work).max(least).next_multiple_of(ROWS);
                 parallel::chunks_mut(out, rows * row, |chunk, out| {
                     let first = chunk * rows;
                     keep(self.rows::<T>(sides, first..m.min(first + rows), out));
