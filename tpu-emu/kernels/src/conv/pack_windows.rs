@@ -1,7 +1,9 @@
 //! The elements under the windows of a convolution, as the rows of a matrix that is never stored.
 use super::geometry::Geometry;
 use crate::matmul::micro_kernel::Lane;
-use crate::matmul::pack::{Load, Panel, Source, TRANSPOSED_STEPS, Visit, elements, lay, turn};
+use crate::matmul::pack::{
+    Load, Panel, Source, TRANSPOSED_STEPS, Visit, elements, lay_beside, turn,
+};
 use crate::simd;
 use crate::simd::Loop;
 use bytemuck::Pod;
@@ -133,11 +135,12 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Tap<'_, E,
                 .all(|(&start, i)| start.is_some() && start == first.map(|at| at + i));
         if let (true, Some(first)) = (beside, first) {
             for (line, at) in lines.iter_mut().zip(0..) {
-                lay(&data[first + from + at * stride..][..W], 1, line, read);
+                lay_beside(&data[first + from + at * stride..][..W], line, read);
             }
             return;
         }
         if stride == 1 {
+            let machine = simd::shuffles();
             let mut block = [[T::ZERO; TRANSPOSED_STEPS]; W];
             let steps = lines.len();
             for (lines, at) in
@@ -148,14 +151,9 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Tap<'_, E,
                         *row = [T::ZERO; TRANSPOSED_STEPS];
                         continue;
                     };
-                    let from = &data[start + from + at..][..lines.len()];
-                    match from.first_chunk::<TRANSPOSED_STEPS>() {
-                        // A length that is known makes it a few vectors.
-                        Some(from) => lay(from, 1, row, read),
-                        None => lay(from, 1, row, read),
-                    }
+                    lay_beside(&data[start + from + at..][..lines.len()], row, read);
                 }
-                turn(&block, lines);
+                turn(machine, &block, lines);
             }
             return;
         }

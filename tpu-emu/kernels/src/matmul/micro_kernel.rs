@@ -3,7 +3,7 @@
 //! A left panel is eight rows of a matrix, a right panel thirty-two columns; both lie in the order
 //! of the sums, so that a step of all the sums of a tile reads one line of each.
 use crate::simd;
-use bytemuck::cast_slice;
+use bytemuck::{Pod, cast_slice};
 use pulp::{Simd, WithSimd};
 
 /// Rows of a left panel.
@@ -14,7 +14,7 @@ pub(crate) const COLUMNS: usize = 32;
 const VECTORS: usize = 2;
 
 /// A number of 32 bits that vectors hold.
-pub trait Lane: Copy + Send + Sync + 'static {
+pub trait Lane: Pod + Send + Sync {
     /// 0.
     const ZERO: Self;
     /// A vector.

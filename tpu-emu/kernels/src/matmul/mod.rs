@@ -34,6 +34,7 @@
 //!   `operand.rs` copies others into order first, and converts types that panels do not read.
 //! * [`pack`] rounds elements on the way, as `tpu-emu/ops/src/precision.rs` says.
 //!   On the emulated chip, f32 becomes bf16 by default, but not in products with a vector.
+//!   What is dense the other way than a panel is transposed by squares of eight elements.
 //! * Work is split at places that shapes decide, so the number of threads changes no bit.
 //!   Chunks are `CHUNK_MULTIPLY_ADDS`, or `SMALL_CHUNK_MULTIPLY_ADDS` of small products.
 //!   In GEMV, `CHUNK_BYTES` of the crate's `tuning.rs` counts.

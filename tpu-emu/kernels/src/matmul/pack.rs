@@ -3,8 +3,9 @@
 use super::accumulate::{Rounding, Work, round_f32};
 use super::micro_kernel::Lane;
 use super::precision::Arithmetic;
+use crate::movement::transpose::eight_by_eight;
 use crate::simd;
-use crate::simd::Loop;
+use crate::simd::{Loop, Shuffles};
 use bytemuck::{Pod, cast_slice};
 use half::{bf16, f16};
 use std::ops::Range;
@@ -46,6 +47,17 @@ pub enum Load {
     S8,
     /// One without.
     U8,
+}
+
+impl Load {
+    /// Bytes of an element as it is stored.
+    pub(super) fn element_bytes(self) -> usize {
+        match self {
+            Self::Plain | Self::Nearest | Self::Part(_) | Self::Converted => 4,
+            Self::Bf16 | Self::F16 => 2,
+            Self::S8 | Self::U8 => 1,
+        }
+    }
 }
 
 /// A type that matrices are multiplied in through panels.
@@ -190,7 +202,7 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for LayPanels<
             let start = first * across + depth.start * along;
             if across == 1 && width == W {
                 for (line, at) in panel.iter_mut().zip(0..) {
-                    lay(&data[start + at * along..][..W], 1, line, read);
+                    lay_beside(&data[start + at * along..][..W], line, read);
                 }
             } else if along == 1 {
                 transposed(data, start, across, width, panel, read);
@@ -220,6 +232,22 @@ pub(crate) fn lay<E: Copy, T>(from: &[E], apart: usize, to: &mut [T], read: impl
     }
 }
 
+/// Lays out so many elements beside each other, in vectors if there are enough.
+#[inline(always)]
+pub(crate) fn lay_beside<E: Copy, T: Lane, const N: usize>(
+    from: &[E],
+    to: &mut [T; N],
+    read: impl Fn(E) -> T,
+) {
+    let Some(from) = from.first_chunk::<N>() else { return lay(from, 1, to, read) };
+    // All are read before one is written: vectors, whatever the compiler knows of both places.
+    let mut laid = [T::ZERO; N];
+    for i in 0..N {
+        laid[i] = read(from[i]);
+    }
+    *to = laid;
+}
+
 /// Lays out rows that are dense along the sums, some steps of all of them at a time.
 #[inline(always)]
 fn transposed<E: Copy, T: Lane, const W: usize>(
@@ -230,39 +258,62 @@ fn transposed<E: Copy, T: Lane, const W: usize>(
     panel: &mut [[T; W]],
     read: impl Fn(E) -> T + Copy,
 ) {
+    let machine = simd::shuffles();
     let mut block = [[T::ZERO; TRANSPOSED_STEPS]; W];
     let steps = panel.len();
     for (lines, at) in panel.chunks_mut(TRANSPOSED_STEPS).zip((0..steps).step_by(TRANSPOSED_STEPS))
     {
         for (i, row) in block[..width].iter_mut().enumerate() {
-            let from = &data[start + i * across + at..][..lines.len()];
-            match from.first_chunk::<TRANSPOSED_STEPS>() {
-                // A length that is known makes it a few vectors.
-                Some(from) => lay(from, 1, row, read),
-                None => lay(from, 1, row, read),
-            }
+            lay_beside(&data[start + i * across + at..][..lines.len()], row, read);
         }
-        turn(&block, lines);
+        turn(machine, &block, lines);
     }
 }
 
 /// Writes rows of a block as columns; so many of them as there are lines.
-#[inline(always)]
+#[inline(never)]
 pub(crate) fn turn<T: Lane, const W: usize>(
+    machine: Option<Shuffles>,
     block: &[[T; TRANSPOSED_STEPS]; W],
     lines: &mut [[T; W]],
 ) {
-    if let Some(lines) = lines.first_chunk_mut::<TRANSPOSED_STEPS>() {
-        for step in 0..TRANSPOSED_STEPS {
-            for i in 0..W {
-                lines[step][i] = block[i][step];
-            }
-        }
-        return;
+    if let Some(machine) = machine.filter(|_| W.is_multiple_of(8)) {
+        return simd::run_shuffled(machine, Turn { machine, block, lines });
     }
     for (step, line) in lines.iter_mut().enumerate() {
         for (to, row) in line.iter_mut().zip(block) {
             *to = row[step];
+        }
+    }
+}
+
+/// Whole squares of eight.
+struct Turn<'a, T, const W: usize> {
+    machine: Shuffles,
+    block: &'a [[T; TRANSPOSED_STEPS]; W],
+    lines: &'a mut [[T; W]],
+}
+
+impl<T: Lane, const W: usize> Loop for Turn<'_, T, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { machine, block, lines } = self;
+        for (lines, step) in lines.chunks_mut(8).zip((0..TRANSPOSED_STEPS).step_by(8)) {
+            for first in (0..W).step_by(8) {
+                let mut rows = [[T::ZERO; 8]; 8];
+                for (row, from) in rows.iter_mut().zip(&block[first..]) {
+                    if let Some(from) = from[step..].first_chunk() {
+                        *row = *from;
+                    }
+                }
+                for (line, column) in lines.iter_mut().zip(eight_by_eight(machine, &rows)) {
+                    if let Some(to) = line[first..].first_chunk_mut() {
+                        *to = column;
+                    }
+                }
+            }
         }
     }
 }

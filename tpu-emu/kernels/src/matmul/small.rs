@@ -1,7 +1,9 @@
 //! Batches of products of small matrices: operands are laid out for many of them at once.
 use super::blocked::with_panels;
 use super::micro_kernel::Lane;
-use super::pack::{Load, Panel, Strided, Visit, elements, lay};
+use super::pack::{
+    Load, Panel, Source, Strided, TRANSPOSED_STEPS, Visit, elements, lay, lay_beside,
+};
 use super::unpacked_lhs::{NARROW, Several, WIDE, is_narrow};
 use crate::matmul::tuning::{MAX_SMALL_DEPTH, MAX_SMALL_MULTIPLY_ADDS, SMALL_BATCH_BYTES};
 use crate::simd;
@@ -24,6 +26,14 @@ pub struct SmallOperand<'a> {
     pub bytes: &'a [u8],
     /// Elements from one row or column to the next, and from one term to the next.
     pub strides: [usize; 2],
+}
+
+impl<'a> SmallOperand<'a> {
+    /// The matrix whose first element is so many behind the first one.
+    fn at(self, start: usize) -> Strided<'a> {
+        let Self { load, bytes, strides } = self;
+        Strided { load, bytes, start: [start * load.element_bytes(), 0], strides }
+    }
 }
 
 impl<'a> From<Strided<'a>> for SmallOperand<'a> {
@@ -66,13 +76,46 @@ fn in_panels<T: Panel, const P: usize>(
             let rows = &mut cast_slice_mut::<u8, T>(rows)[..count * left];
             let (panels, _) = cast_slice_mut::<u8, T>(panels).as_chunks_mut::<P>();
             let SmallOperand { load, bytes, strides } = lhs;
-            let whole = Whole { bytes, strides, places: &places, size: [m, k] };
-            T::read(load, 0, LhsRows { whole, out: rows });
+            if strides[0] == 1 && m.min(k) > TRANSPOSED_STEPS / 2 {
+                for (&[start, _], out) in places.iter().zip(rows.chunks_exact_mut(m * k)) {
+                    turned_rows(lhs.at(start), [m, k], out);
+                }
+            } else {
+                let whole = Whole { bytes, strides, places: &places, size: [m, k] };
+                T::read(load, 0, LhsRows { whole, out: rows });
+            }
             let SmallOperand { load, bytes, strides } = rhs;
-            let whole = Whole { bytes, strides, places: &places, size: [n, k] };
-            T::read(load, 0, Panels { whole, out: panels });
+            if strides[1] == 1 && k > TRANSPOSED_STEPS / 2 {
+                for (&[_, start], out) in places.iter().zip(panels.chunks_exact_mut(right)) {
+                    rhs.at(start).pack(0, 0..n, 0..k, out);
+                }
+            } else {
+                let whole = Whole { bytes, strides, places: &places, size: [n, k] };
+                T::read(load, 0, Panels { whole, out: panels });
+            }
             Several { left: rows, right: panels, size, out }.run();
         });
+    }
+}
+
+/// Lays out `m` rows of `k` terms whose columns are dense, as panels of terms.
+fn turned_rows<T: Panel>(columns: Strided<'_>, [m, k]: [usize; 2], out: &mut [T]) {
+    const TERMS: usize = TRANSPOSED_STEPS;
+    let [row, term] = columns.strides;
+    let terms = Strided { strides: [term, row], ..columns };
+    let mut lines = [[<T as Lane>::ZERO; TERMS]; 4 * TERMS];
+    for (rows, first) in out.chunks_mut(lines.len() * k).zip((0..m).step_by(lines.len())) {
+        let lines = &mut lines[..rows.len() / k];
+        for l in (0..k).step_by(TERMS) {
+            let deep = TERMS.min(k - l);
+            terms.pack(0, l..l + deep, first..first + lines.len(), lines);
+            for (row, line) in rows.chunks_exact_mut(k).zip(&*lines) {
+                match row[l..].first_chunk_mut() {
+                    Some(to) => *to = *line,
+                    None => row[l..].copy_from_slice(&line[..deep]),
+                }
+            }
+        }
     }
 }
 
@@ -160,8 +203,8 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy, const P: usize> Loop for LayPanels<
                 if across == 1 {
                     for (line, l) in panel.iter_mut().zip(0..) {
                         let from = &data[start + l * along..][..width];
-                        if let Some(from) = from.first_chunk::<P>() {
-                            lay(from, 1, line, read);
+                        if width == P {
+                            lay_beside(from, line, read);
                             continue;
                         }
                         let (some, rest) = line.split_at_mut(width);
@@ -192,9 +235,11 @@ mod tests {
     #[test]
     fn operands_of_every_order_give_their_products() {
         let number = |i: usize| u32::try_from(i * 37 % 1009).unwrap();
-        let data: Vec<u32> = (0..2000).map(number).collect();
+        let data: Vec<u32> = (0..6000).map(number).collect();
         simd::at_every_level(|_| {
-            for [m, n, k] in [[1, 1, 1], [8, 8, 8], [3, 17, 5], [9, 40, 12]] {
+            for [m, n, k] in
+                [[1, 1, 1], [8, 8, 8], [3, 17, 5], [9, 40, 12], [70, 9, 17], [17, 33, 25]]
+            {
                 let lefts = [[k, 1], [1, m], [2 * k, 2]];
                 let rights = [[1, n], [k, 1], [2, 2 * n]];
                 for strides in lefts.into_iter().zip(rights) {

@@ -17,3 +17,8 @@ impl<T: Pod> BlockTranspose<T> for Interleaved {
 pub(crate) fn eight_columns<T>(machine: Shuffles, _: &[T], _: usize, _: &mut [[T; SIDE]; 8]) {
     match machine {}
 }
+
+/// The columns of a square.
+pub(crate) fn eight_by_eight<T>(machine: Shuffles, _: &[[T; 8]; 8]) -> [[T; 8]; 8] {
+    match machine {}
+}

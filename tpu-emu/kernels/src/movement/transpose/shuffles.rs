@@ -83,36 +83,50 @@ pub(crate) fn eight_columns<T: Pod>(
     lines: &mut [[T; SIDE]; 8],
 ) {
     for half in [0, 8] {
-        let (avx, avx2) = (machine.avx, machine.avx2);
-        let mut rows = [avx._mm256_setzero_si256(); 8];
+        let mut rows = [[T::zeroed(); 8]; 8];
         for (at, row) in rows.iter_mut().enumerate() {
-            let bytes: &[u8] = bytemuck::cast_slice(&operand[(half + at) * step..][..8]);
-            if let Some(bytes) = bytes.first_chunk::<32>() {
-                *row = pulp::cast(*bytes);
+            if let Some(from) = operand[(half + at) * step..].first_chunk::<8>() {
+                *row = *from;
             }
         }
-        let mut pairs = rows;
-        for at in 0..4 {
-            let (a, b) = (rows[2 * at], rows[2 * at + 1]);
-            pairs[2 * at] = avx2._mm256_unpacklo_epi32(a, b);
-            pairs[2 * at + 1] = avx2._mm256_unpackhi_epi32(a, b);
-        }
-        let mut fours = pairs;
-        for at in 0..4 {
-            // Of four rows, the first halves and then the second ones.
-            let first = at / 2 * 4 + at % 2;
-            let (a, b) = (pairs[first], pairs[first + 2]);
-            fours[2 * at] = avx2._mm256_unpacklo_epi64(a, b);
-            fours[2 * at + 1] = avx2._mm256_unpackhi_epi64(a, b);
-        }
-        for at in 0..4 {
-            let (a, b) = (fours[at], fours[at + 4]);
-            let low: [u8; 32] = pulp::cast(avx2._mm256_permute2x128_si256::<0x20>(a, b));
-            let high: [u8; 32] = pulp::cast(avx2._mm256_permute2x128_si256::<0x31>(a, b));
-            let to: &mut [u8] = bytemuck::cast_slice_mut(&mut lines[at][half..half + 8]);
-            to.copy_from_slice(&low);
-            let to: &mut [u8] = bytemuck::cast_slice_mut(&mut lines[at + 4][half..half + 8]);
-            to.copy_from_slice(&high);
+        for (line, column) in lines.iter_mut().zip(eight_by_eight(machine, &rows)) {
+            if let Some(to) = line[half..].first_chunk_mut::<8>() {
+                *to = column;
+            }
         }
     }
+}
+
+/// The columns of a square. Elements have four bytes; this is called where
+/// [`crate::simd::run_shuffled`] runs.
+#[inline(always)]
+pub(crate) fn eight_by_eight<T: Pod>(machine: Shuffles, rows: &[[T; 8]; 8]) -> [[T; 8]; 8] {
+    let (avx, avx2) = (machine.avx, machine.avx2);
+    let mut pairs = [avx._mm256_setzero_si256(); 8];
+    let vector = |at: usize| match bytemuck::bytes_of(&rows[at]).first_chunk::<32>() {
+        Some(bytes) => pulp::cast(*bytes),
+        None => avx._mm256_setzero_si256(),
+    };
+    for at in 0..4 {
+        let (a, b) = (vector(2 * at), vector(2 * at + 1));
+        pairs[2 * at] = avx2._mm256_unpacklo_epi32(a, b);
+        pairs[2 * at + 1] = avx2._mm256_unpackhi_epi32(a, b);
+    }
+    let mut fours = pairs;
+    for at in 0..4 {
+        // Of four rows, the first halves and then the second ones.
+        let first = at / 2 * 4 + at % 2;
+        let (a, b) = (pairs[first], pairs[first + 2]);
+        fours[2 * at] = avx2._mm256_unpacklo_epi64(a, b);
+        fours[2 * at + 1] = avx2._mm256_unpackhi_epi64(a, b);
+    }
+    let mut columns = [[T::zeroed(); 8]; 8];
+    for at in 0..4 {
+        let (a, b) = (fours[at], fours[at + 4]);
+        let low: [u8; 32] = pulp::cast(avx2._mm256_permute2x128_si256::<0x20>(a, b));
+        let high: [u8; 32] = pulp::cast(avx2._mm256_permute2x128_si256::<0x31>(a, b));
+        bytemuck::bytes_of_mut(&mut columns[at]).copy_from_slice(&low);
+        bytemuck::bytes_of_mut(&mut columns[at + 4]).copy_from_slice(&high);
+    }
+    columns
 }
