@@ -79,6 +79,7 @@ mod tests {
     use num_complex::Complex;
     use tpu_base::error::Error;
     use tpu_base::tensor::DType;
+    use tpu_kernels::parallel::with_threads;
     use tpu_stablehlo::ir::{Attribute, Attributes, Element, Type};
 
     /// Batch axes, summed axes, of `lhs` and `rhs` each.
@@ -215,6 +216,29 @@ mod tests {
                 let result: Vec<f64> =
                     result.unwrap().elements::<f32>().into_iter().map(f64::from).collect();
                 assert_eq!(result, wanted, "{lhs:?} {rhs:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_a_batch_that_threads_share_are_those_of_one_thread() {
+        // Each product is a chunk, several are, and rows of one are.
+        for [batch, m, n, k] in [[3, 40, 400, 300], [5, 40, 40, 300], [2, 1100, 64, 130]] {
+            let lhs = numbers(&[batch, m, k], 3);
+            let rhs = numbers(&[batch, k, n], 5);
+            let attributes = axes([[0], [0]], [[2], [1]]);
+            let (a, b) = (lhs.elements::<f32>(), rhs.elements::<f32>());
+            for threads in [1, 2, 3] {
+                let operands = [lhs.clone(), rhs.clone()];
+                let result = (DType::F32, &[batch, m, n][..]);
+                let found = with_threads(threads, || {
+                    one(&attributes, operands, result, Numerics::Tpu).unwrap().elements::<f32>()
+                });
+                for (at, &found) in found.iter().enumerate().step_by(997) {
+                    let (row, column) = (at / n, at / (m * n) * k * n + at % n);
+                    let term = |l: usize| a[row * k + l] * b[column + l * n];
+                    assert_eq!(found, (0..k).map(term).sum(), "{at} by {threads} threads");
+                }
             }
         }
     }
