@@ -49,7 +49,8 @@ pub(crate) enum StageKind {
     /// The reduction of `rows` rows of `columns` elements to one row, which is there when all
     /// rows are done. `state` says where in the scratch memory it has its state.
     Total { fold: Arc<dyn Folder>, rows: usize, columns: usize, state: Range<usize> },
-    /// The same of few elements, which are kept in the scratch memory until all rows are done.
+    /// The reduction of few elements of all rows, which are kept in the scratch memory, at `state`,
+    /// until all rows are done.
     LateTotal { fold: Arc<dyn Folder>, rows: usize, columns: usize, state: Range<usize> },
 }
 
