@@ -10,11 +10,11 @@ const GRADIENT: &str = "func.func @main(%x: tensor<64x1024xf32> {sdy.sharding = 
   }";
 
 #[test]
-fn a_device_holds_its_summand_of_what_all_sum_up() {
+fn a_device_holds_its_summand_of_what_all_sum_up_in_the_place_of_the_sum() {
     let program = compile(&machine(), GRADIENT).unwrap();
     let whole = 1024 * 1024 * 4;
     assert_eq!(program.memory.outputs.0, whole);
-    assert!((whole..whole + 4096).contains(&program.memory.temporaries.0));
+    assert!(program.memory.temporaries.0 < 4096);
 }
 
 /// Gradients of two layers, as JAX writes them: products that are moved, then taken away.
