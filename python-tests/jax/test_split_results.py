@@ -34,4 +34,6 @@ def wanted() -> dict[str, object]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_not_stated_is_split_as_xla_splits_it(name: str, wanted: dict[str, object]) -> None:
+    if "no equal parts" in name and JAXLIB < (0, 10):
+        pytest.skip("an older jaxlib splits such a result along a part of the mesh's axis")
     assert places(*PROGRAMS[name]) == wanted[name]
