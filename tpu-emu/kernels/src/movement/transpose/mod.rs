@@ -34,7 +34,7 @@ pub struct Transposed<'a, T> {
 
 /// Transposes a matrix.
 pub fn transpose<T: Pod>(matrix: Transposed<'_, T>, result: &mut [T]) {
-    let shuffles = simd::shuffles().filter(|_| size_of::<T>() <= 4);
+    let shuffles = simd::shuffles().filter(|_| size_of::<T>() <= 2);
     match (shuffles, matrix.size[1]) {
         (_, 2) => simd::run(Few::<T, 2> { matrix, result }),
         (_, 3) => simd::run(Few::<T, 3> { matrix, result }),
@@ -43,16 +43,8 @@ pub fn transpose<T: Pod>(matrix: Transposed<'_, T>, result: &mut [T]) {
         (_, 6) => simd::run(Few::<T, 6> { matrix, result }),
         (_, 7) => simd::run(Few::<T, 7> { matrix, result }),
         (_, 8) => simd::run(Few::<T, 8> { matrix, result }),
-        (Some(machine), _) if size_of::<T>() == 4 => {
-            let side = Eights(machine);
-            simd::run_shuffled(machine, BlockedTranspose { side, matrix, result });
-        }
         (Some(machine), _) => {
             simd::run(BlockedTranspose { side: Interleaved(machine), matrix, result })
-        }
-        // Without shuffles there are no wide vectors either.
-        (None, _) if size_of::<T>() <= 4 => {
-            simd::Loop::run(BlockedTranspose { side: ElementTranspose, matrix, result });
         }
         (None, _) => simd::run(BlockedTranspose { side: ElementTranspose, matrix, result }),
     }
@@ -201,31 +193,6 @@ fn put<T: Pod>(line: &[T; SIDE], to: &mut [T]) {
     } else {
         for (to, &from) in to.iter_mut().zip(line) {
             *to = from;
-        }
-    }
-}
-
-/// Elements of four bytes, by squares of eight.
-#[derive(Debug, Clone, Copy)]
-struct Eights(simd::Shuffles);
-
-impl<T: Pod> BlockTranspose<T> for Eights {
-    #[inline(always)]
-    fn transpose(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
-        for down in (0..SIDE).step_by(8) {
-            for right in (0..SIDE).step_by(8) {
-                let mut lines = [[T::zeroed(); 8]; 8];
-                for (at, line) in lines.iter_mut().enumerate() {
-                    if let Some(from) = operand[(right + at) * step + down..].first_chunk() {
-                        *line = *from;
-                    }
-                }
-                for (at, column) in eight_by_eight(self.0, &lines).into_iter().enumerate() {
-                    if let Some(to) = result[(down + at) * width + right..].first_chunk_mut() {
-                        *to = column;
-                    }
-                }
-            }
         }
     }
 }
