@@ -50,6 +50,11 @@ impl Array {
         self.dims.iter().fold(bits, |all, &dim| all.saturating_mul(dim)).div_ceil(8)
     }
 
+    /// Whether at most one of its axes has several elements.
+    pub(super) fn is_line(&self) -> bool {
+        self.dims.iter().filter(|&&dim| dim > 1).count() < 2
+    }
+
     /// The bytes with the axes in this order, the fastest first, and the layout.
     pub(super) fn in_order(&self, rules: TileRules, order: &[usize]) -> Option<(Bytes, Layout)> {
         let layout = explicit_layout(rules, self.element(), &self.dims, order).ok()?;
@@ -147,6 +152,11 @@ pub(super) enum TableUse {
     Updated,
 }
 
+/// The bytes of a stored array, if there is one.
+pub(super) fn bytes_of(stored: Option<&(Bytes, Layout)>) -> u64 {
+    stored.map_or(0, |(bytes, _)| bytes.0)
+}
+
 /// More bytes beside a stored array.
 fn with(stored: Option<(Bytes, Layout)>, more: u64) -> Option<(Bytes, Layout)> {
     stored.map(|(bytes, layout)| (Bytes(bytes.0.saturating_add(more)), layout))
@@ -160,7 +170,7 @@ pub(super) fn reshaped(
     to: &Array,
 ) -> Option<(Bytes, Layout)> {
     let kept = kept_axes(&from.dims, &to.dims);
-    let moves = |of: &Array| of.dims.iter().filter(|&&dim| dim > 1).count() > 1;
+    let moves = |of: &Array| !of.is_line();
     let whole = |of: &Array| {
         let mut last = of.dims.iter().rev().filter(|&&dim| dim > 1);
         let lanes = last.next().is_none_or(|&dim| dim == LANES);

@@ -101,11 +101,8 @@ pub(super) fn chosen(
             }
         }
     }
-    if looks_elements_up(factors) {
-        wanted.sort_by_key(|one| std::cmp::Reverse(one.3));
-    } else {
-        wanted.sort_by_key(|one| std::cmp::Reverse((one.2, one.3)));
-    }
+    let counts = !looks_elements_up(factors);
+    wanted.sort_by_key(|one| std::cmp::Reverse((if counts { one.2 } else { 0 }, one.3)));
     let mut chosen = vec![Vec::new(); factors.factors.len()];
     for (factor, split, ..) in wanted {
         let (had, taken): (&Vec<u8>, &mut Vec<u8>) = (&chosen[factor], &mut taken[part_of[factor]]);

@@ -42,11 +42,11 @@ use crate::sharding::io_shardings::{IoSharding, IoShardings};
 use crate::tuning::MAX_PARTITIONED_OPERATIONS;
 use axes::{Axes, Layout};
 use emit::Emitter;
-use propagate::Propagation;
+use propagate::{Layouts, Propagation};
 use tpu_base::error::{Error, Result};
 use tpu_ops::{Operator, Structural};
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Attributes, Function, Locations, Value};
+use tpu_stablehlo::ir::{Attributes, Block, Function, Locations, Value};
 
 /// What a partitioned program is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +72,44 @@ pub struct DevicePart {
     pub per_device: bool,
 }
 
+/// A program over whole arrays, with the bodies of calls in their place where that is not too much.
+struct WholeProgram<'m> {
+    module: &'m Module,
+    entry: &'m Function,
+    block: &'m Block,
+    axes: Axes,
+    /// Values that one call gave.
+    together: &'m [Vec<Value>],
+}
+
+impl<'m> WholeProgram<'m> {
+    fn of(
+        module: &'m Module,
+        inlined: Option<&'m (Module, Vec<Vec<Value>>)>,
+        devices: usize,
+    ) -> Result<Self> {
+        let (module, together) = match inlined {
+            Some((module, together)) => (module, &together[..]),
+            None => (module, &[][..]),
+        };
+        let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
+        let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
+        let axes = Axes::of(module, entry, devices)?;
+        Ok(Self { module, entry, block, axes, together })
+    }
+
+    /// The values that it gives back.
+    fn returned(&self) -> &'m [Value] {
+        self.block.operations.last().map_or(&[][..], |last| &last.operands)
+    }
+
+    /// How all values are split, from parameters and results.
+    fn layouts(&self, parameters: &[Layout], results: &[Layout]) -> Result<Layouts> {
+        let program = (self.module, self.entry, &self.axes);
+        Propagation::run(program, self.together, (parameters, results))
+    }
+}
+
 /// How the results of a program are split, those in `stated` as they are stated and the others as
 /// Shardy splits them. `None` for programs that are not written for it, for those with calls that
 /// are too large to be followed, and where code per device states how all of them are split.
@@ -90,24 +128,19 @@ pub fn split_results(
     if inlined.is_none() && module.functions.len() > 1 {
         return Ok(None);
     }
-    let (module, together) = match &inlined {
-        Some((module, together)) => (module, &together[..]),
-        None => (module, &[][..]),
-    };
-    let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
-    let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
-    let axes = Axes::of(module, entry, devices)?;
+    let whole = WholeProgram::of(module, inlined.as_ref(), devices)?;
+    let WholeProgram { entry, axes, .. } = &whole;
     let rank = |value: Value| dims(entry, value).map_or(0, <[i64]>::len);
-    let given = block.arguments.iter().zip(parameters);
+    let given = whole.block.arguments.iter().zip(parameters);
     let given = given.map(|(&value, of)| axes.found(&without_rows(&of.sharding, rank(value))));
     let given: Vec<Layout> = given.collect::<Result<_>>()?;
-    let returned = block.operations.last().map_or(&[][..], |last| &last.operands);
+    let returned = whole.returned();
     let said = returned.iter().zip(stated).map(|(&value, stated)| match stated {
         Some(stated) => axes.found(&stated.clone().with_copies()),
         None => Ok(Layout::whole(rank(value))),
     });
     let said: Vec<Layout> = said.collect::<Result<_>>()?;
-    let layouts = Propagation::run((module, entry, &axes), together, (&given, &said))?;
+    let layouts = whole.layouts(&given, &said)?;
     let made = returned.iter().zip(stated).map(|(&value, stated)| {
         let of = || axes.known(layouts.of(value), dims(entry, value).unwrap_or_default());
         stated.clone().unwrap_or_else(of)
@@ -137,13 +170,8 @@ pub fn partition(
     form: Form,
 ) -> Result<DevicePart> {
     let inlined = module.with_calls_inlined_together(MAX_PARTITIONED_OPERATIONS);
-    let (module, together) = match &inlined {
-        Some((module, together)) => (module, &together[..]),
-        None => (module, &[][..]),
-    };
-    let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
-    let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
-    let axes = Axes::of(module, entry, devices)?;
+    let whole = WholeProgram::of(module, inlined.as_ref(), devices)?;
+    let &WholeProgram { module, entry, block, ref axes, .. } = &whole;
     let side = |values: &[Value], all: &[IoSharding]| -> Result<Vec<Layout>> {
         let one = |(value, of): (&Value, &IoSharding)| {
             let rank = entry.type_of(*value).tensor().map_or(0, |tensor| tensor.dims.len());
@@ -154,11 +182,10 @@ pub fn partition(
         };
         values.iter().zip(all).map(one).collect()
     };
-    let last = block.operations.last();
     let parameters = side(&block.arguments, &io.parameters)?;
-    let results = side(last.map_or(&[][..], |last| &last.operands), &io.results)?;
-    let layouts = Propagation::run((module, entry, &axes), together, (&parameters, &results))?;
-    let mut emitter = Emitter::new((module, entry, &axes), &layouts, form);
+    let results = side(whole.returned(), &io.results)?;
+    let layouts = whole.layouts(&parameters, &results)?;
+    let mut emitter = Emitter::new((module, entry, axes), &layouts, form);
     let (body, values) = emitter.main(block, &parameters, &results)?;
     let name = |name: &str| !name.starts_with("sdy.") && name != "mhlo.sharding";
     let plain = |attributes: &Attributes| {

@@ -240,31 +240,22 @@ impl IoShardings {
         }
         stated_results.resize(results.len(), None);
         let known_sides = (&made.parameters[..], &stated_results[..]);
-        let found = match rows {
-            true => Ok(None),
-            false => split(module, known_sides, count),
-        };
+        // What has no common axes is split as what it is made of alone.
+        let found = if rows { None } else { split(module, known_sides, count).ok().flatten() };
         let mut follows = vec![None; results.len()];
-        match found {
-            // What has no common axes is split as what it is made of alone.
-            Err(_) | Ok(None) => {
-                let mut propagation = Propagation::new(module, count);
-                follows = propagation.entry(entry, in_copies(&known));
-                follows.resize(results.len(), None);
-                made.inspections = propagation.inspections;
-            }
-            Ok(Some(split)) => {
-                // A token is an array here, and none there.
-                let alike = |(split, whole): (Sharding, &Shape)| {
-                    Some(split).filter(|split| split.shards.len() == whole.rank())
-                };
-                stated_results = split.into_iter().zip(results).map(alike).collect();
-                if module.functions.iter().any(|function| asks(&function.body)) {
-                    let mut propagation = Propagation::new(module, count);
-                    propagation.entry(entry, in_copies(&known));
-                    made.inspections = propagation.inspections;
-                }
-            }
+        if found.is_none() || module.functions.iter().any(|function| asks(&function.body)) {
+            let mut propagation = Propagation::new(module, count);
+            follows = propagation.entry(entry, in_copies(&known));
+            follows.resize(results.len(), None);
+            made.inspections = propagation.inspections;
+        }
+        if let Some(split) = found {
+            // A token is an array here, and none there.
+            let alike = |(split, whole): (Sharding, &Shape)| {
+                Some(split).filter(|split| split.shards.len() == whole.rank())
+            };
+            stated_results = split.into_iter().zip(results).map(alike).collect();
+            follows.fill(None);
         }
         let shardings = stated_results.into_iter().zip(follows);
         for (index, (whole, (stated, follows))) in results.iter().zip(shardings).enumerate() {

@@ -1,6 +1,6 @@
 //! What kernels of a chip store for themselves, and what they read ahead.
 use super::body::{CallOperation, WrittenOut};
-use crate::executable::stored_array::{Array, CORE_BYTES};
+use crate::executable::stored_array::{Array, CORE_BYTES, bytes_of};
 use crate::hbm::layout::{Layout, TileRules};
 use tpu_base::tensor::DType;
 use tpu_base::units::Bytes;
@@ -64,12 +64,10 @@ fn in_tiles(rules: TileRules, of: &Array, along: &[i64]) -> Option<(Bytes, Layou
 /// a single row. Where many elements are taken for the length of a row, and of integers always, all
 /// are sorted, in two copies with the numbers of their places.
 pub(super) fn ranked(rules: TileRules, from: &Array, to: &Array) -> (Option<(Bytes, Layout)>, u64) {
-    let as_type = |dtype: DType| Array { dtype, dims: from.dims.clone() }.by_default(rules);
-    let bytes = |of: &Option<(Bytes, Layout)>| of.as_ref().map_or(0, |(bytes, _)| bytes.0);
     let stored = from.by_default(rules);
-    if from.dims.iter().filter(|&&dim| dim > 1).count() < 2 {
-        let again = bytes(&stored);
-        return (stored, again);
+    let own = bytes_of(stored.as_ref());
+    if from.is_line() {
+        return (stored, own);
     }
     let length = |of: &Array| of.dims.last().copied().unwrap_or(1);
     let most = match from.dtype {
@@ -77,13 +75,10 @@ pub(super) fn ranked(rules: TileRules, from: &Array, to: &Array) -> (Option<(Byt
         DType::Bf16 | DType::F16 => ONE_OF_HALF,
         _ => u64::MAX,
     };
-    let words = as_type(DType::S32);
-    if length(to).saturating_mul(most) > length(from) {
-        let more = bytes(&stored).saturating_add(bytes(&words));
-        return (stored, more);
-    }
-    let more = bytes(&words).saturating_sub(bytes(&stored));
-    (stored, more)
+    let words = Array { dtype: DType::S32, dims: from.dims.clone() };
+    let words = bytes_of(words.by_default(rules).as_ref());
+    let sorts = length(to).saturating_mul(most) > length(from);
+    (stored, if sorts { words.saturating_add(own) } else { words.saturating_sub(own) })
 }
 
 /// A transform makes real and imaginary parts as arrays of their own, each with as many elements
@@ -107,7 +102,7 @@ pub(super) fn transformed(
     let more = if given && !halves { 1 } else { 3 };
     let part = Array { dtype, ..array };
     let stored = part.by_default(rules);
-    let bytes = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
+    let bytes = bytes_of(stored.as_ref());
     Some((part, stored, bytes.saturating_mul(more)))
 }
 
@@ -115,7 +110,7 @@ pub(super) fn transformed(
 pub(super) fn factored(rules: TileRules, of: &CallOperation<'_>) -> Option<Inside> {
     let array = of.operand(0)?;
     let stored = array.in_rows(rules);
-    let again = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
+    let again = bytes_of(stored.as_ref());
     Some((array, stored, again))
 }
 

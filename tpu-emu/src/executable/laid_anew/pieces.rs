@@ -2,7 +2,7 @@
 use super::body::{CallOperation, CallValue, WrittenOut};
 use super::search::RelayoutSearch;
 use crate::executable::charge::MIN_BYTES;
-use crate::executable::stored_array::{Array, LANES, SUBLANES};
+use crate::executable::stored_array::{Array, LANES, SUBLANES, bytes_of};
 use crate::hbm::layout::default_layout;
 use std::collections::HashMap;
 use tpu_ops::{Operator, Relayout};
@@ -155,7 +155,7 @@ impl<'m> RelayoutSearch<'m> {
             return false;
         }
         let stored = from.by_default(self.rules);
-        let again = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
+        let again = bytes_of(stored.as_ref());
         // Of rows between rows, an operation on elements behind it makes the second one.
         let returned = body.result(&of).is_some_and(|result| body.is_returned(result));
         let twice = axis + 1 == from.dims.len() || returned;

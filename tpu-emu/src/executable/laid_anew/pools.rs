@@ -1,7 +1,7 @@
 //! What the gradient of a pool lays anew.
 use super::body::{CallOperation, CallValue, WrittenOut};
 use super::inside::Inside;
-use crate::executable::stored_array::{Array, CORE_BYTES};
+use crate::executable::stored_array::{Array, CORE_BYTES, bytes_of};
 use crate::hbm::layout::{Layout, TileRules};
 use tpu_base::units::Bytes;
 
@@ -30,7 +30,7 @@ pub(super) fn selected(rules: TileRules, of: &CallOperation<'_>) -> Option<Insid
         return None;
     }
     let stored = from.in_order(rules, &order);
-    let own = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
+    let own = bytes_of(stored.as_ref());
     let given = source.in_order(rules, &order).map_or(0, |(bytes, _)| bytes.0);
     let given = if given >= CORE_BYTES { given } else { 0 };
     Some((from, stored, own.saturating_add(given)))

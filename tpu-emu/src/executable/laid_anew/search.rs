@@ -11,7 +11,7 @@ use super::stored::{Stored, most};
 use super::tables;
 use crate::executable::charge::{LaidAnew, MIN_BYTES};
 use crate::executable::image_padding::{self, Images};
-use crate::executable::stored_array::{Array, CORE_BYTES, SUBLANES, reshaped};
+use crate::executable::stored_array::{Array, CORE_BYTES, SUBLANES, bytes_of, reshaped};
 use crate::hbm::layout::{Layout, TileRules};
 use std::collections::BTreeSet;
 use tpu_base::tensor::DType;
@@ -111,7 +111,7 @@ impl<'m> RelayoutSearch<'m> {
                     if let Some(result) = body.result(&of)
                         && !body.is_returned(result)
                         && body.ends_as_result(result)
-                        && to.dims.iter().filter(|&&dim| dim > 1).count() < 2
+                        && to.is_line()
                     {
                         is_given = false;
                     }
@@ -152,7 +152,7 @@ impl<'m> RelayoutSearch<'m> {
                     return;
                 }
                 let stored = from.in_rows(rules);
-                let again = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
+                let again = bytes_of(stored.as_ref());
                 let fastest = along.len() > 1 && along.last().is_some_and(|&window| window > 1);
                 let fills = again == CORE_BYTES && !fastest;
                 let once = (CORE_BYTES / 2..CORE_BYTES).contains(&again) || fills;
@@ -234,7 +234,7 @@ impl<'m> RelayoutSearch<'m> {
         let last = i64::try_from(rank).is_ok_and(|rank| axis == -1 || axis + 1 == rank);
         let rows = last && first.dims[..rank.saturating_sub(1)].iter().any(|&dim| dim > 1);
         let stored = first.by_default(self.rules);
-        let bytes = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
+        let bytes = bytes_of(stored.as_ref());
         let words = 32_u64.div_ceil(first.element().bits.clamp(1, 32).into());
         let mut copies = if words == 2 { 3 } else { words + u64::from(rows) };
         let mut unread = Vec::new();

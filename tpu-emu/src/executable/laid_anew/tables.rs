@@ -2,7 +2,7 @@
 use super::body::{CallOperation, CallValue, WrittenOut};
 use super::search::RelayoutSearch;
 use super::stored::Stored;
-use crate::executable::stored_array::{Array, CORE_BYTES, TableUse};
+use crate::executable::stored_array::{Array, CORE_BYTES, TableUse, bytes_of};
 use std::collections::BTreeSet;
 use tpu_base::tensor::DType;
 use tpu_ops::{Operator, Relayout};
@@ -87,7 +87,7 @@ impl<'m> RelayoutSearch<'m> {
         (table, columns, result): (&Array, &Array, CallValue),
     ) {
         let rules = self.rules;
-        let taken = columns.by_default(rules).map_or(0, |(bytes, _)| bytes.0);
+        let taken = bytes_of(columns.by_default(rules).as_ref());
         let taken = if taken >= CORE_BYTES && body.is_returned(result) { taken } else { 0 };
         self.passing(of, table, table.by_default(rules), taken);
     }

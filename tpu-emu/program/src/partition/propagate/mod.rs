@@ -111,15 +111,15 @@ impl<'m> Propagation<'m> {
         (parameters, results): (&[Layout], &[Layout]),
     ) -> Result<Layouts> {
         let whole = |of: &Type| Layout::whole(of.tensor().map_or(0, |tensor| tensor.dims.len()));
+        let count = function.values.len();
+        let themselves: Vec<Value> =
+            (0..count).map(|value| Value(u32::try_from(value).unwrap_or(u32::MAX))).collect();
         let layouts = Layouts {
             layouts: function.values.iter().map(whole).collect(),
-            stands: (0..function.values.len())
-                .map(|value| Value(u32::try_from(value).unwrap_or(u32::MAX)))
-                .collect(),
-            manual: vec![0; function.values.len()],
+            stands: themselves.clone(),
+            manual: vec![0; count],
             sets: vec![Vec::new()],
         };
-        let count = function.values.len();
         let mut this = Self {
             module,
             function,
@@ -130,9 +130,7 @@ impl<'m> Propagation<'m> {
             links: Vec::new(),
             around: 0,
             reads: vec![0; count],
-            read_as: (0..count)
-                .map(|value| Value(u32::try_from(value).unwrap_or(u32::MAX)))
-                .collect(),
+            read_as: themselves,
             lends_nothing: vec![false; count],
             given: vec![false; count],
             stated: Vec::new(),
@@ -173,9 +171,8 @@ impl<'m> Propagation<'m> {
                 && link.kind != LinkKind::Edge
             {
                 link.alone = link.operands().iter().all(|value| {
-                    let scalar = dims(self.function, *value).is_some_and(<[i64]>::is_empty);
                     let root = self.read_as[value.0 as usize];
-                    scalar || self.reads[root.0 as usize] == 1
+                    self.is_scalar(*value) || self.reads[root.0 as usize] == 1
                 });
             }
         }
@@ -194,6 +191,10 @@ impl<'m> Propagation<'m> {
                 self.state(one.from, one.layout.clone(), u64::MAX);
             }
         }
+    }
+
+    fn is_scalar(&self, value: Value) -> bool {
+        dims(self.function, value).is_some_and(<[i64]>::is_empty)
     }
 
     fn index(&self, value: Value) -> usize {
@@ -316,8 +317,8 @@ impl<'m> Propagation<'m> {
     /// Notes results of which every reader has one of its own.
     fn note_constants(&mut self, operation: &Operation, kind: LinkKind) {
         let one = |value: &Value| {
-            let scalar = dims(self.function, *value).is_some_and(<[i64]>::is_empty);
-            self.lends_nothing[value.0 as usize] || scalar && kind == LinkKind::Copying
+            let scalar = kind == LinkKind::Copying && self.is_scalar(*value);
+            self.lends_nothing[value.0 as usize] || scalar
         };
         let simple = operation.operands.is_empty()
             || matches!(kind, LinkKind::Elementwise | LinkKind::Copying | LinkKind::Moving);
