@@ -9,7 +9,7 @@ use c::{
     ABORTED, Client, EXHAUSTED, Failure, INVALID, UNIMPLEMENTED, WRONG_STATE, assert_refused,
     blank, call, is_ready, wait,
 };
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_AsyncHostToDeviceTransferManager, PJRT_Buffer, PJRT_Buffer_MemoryLayout, PJRT_Buffer_Type,
     PJRT_Error_Code, PJRT_NamedValue, PJRT_NamedValue_Type, PJRT_ShapeSpec,
 };

@@ -10,7 +10,7 @@ use c::{
     ABORTED, CANCELLED, Client, EXHAUSTED, Failure, INVALID, WRONG_STATE, assert_refused, call,
     is_ready, list, wait,
 };
-use pjrt_tpu_emu::sys::{PJRT_Buffer, PJRT_Buffer_Type, PJRT_Error_Code};
+use pjrt_sys::{PJRT_Buffer, PJRT_Buffer_Type, PJRT_Error_Code};
 use std::ptr::without_provenance_mut;
 
 #[test]

@@ -13,7 +13,7 @@ use c::{
     ABORTED, Client, Failure, INVALID, UNIMPLEMENTED, WRONG_STATE, assert_refused, blank, call,
     is_ready, wait,
 };
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Buffer, PJRT_Buffer_CopyRawToHostFuture_Args,
     PJRT_Buffer_CopyRawToHostFuture_Callback_Args, PJRT_Error_Code,
 };

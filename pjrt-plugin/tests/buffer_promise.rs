@@ -10,7 +10,7 @@ use c::{
     ABORTED, Client, Failure, INVALID, WRONG_STATE, assert_refused, blank, call, is_ready,
     user_pointer, wait,
 };
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Buffer, PJRT_Buffer_DonateWithControlDependency_Args,
     PJRT_Buffer_DonateWithControlDependency_Callback_Args, PJRT_Client_CreateAliasBuffer_Args,
     PJRT_Error_Code, PJRT_Event, PJRT_Memory,

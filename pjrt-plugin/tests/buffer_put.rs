@@ -6,7 +6,7 @@ mod c;
 use c::buffers::{Array, F32, S32, U8, destroy, get, ordered, put_bytes, strided, tiled, tiles_of};
 use c::contract::contract;
 use c::{Client, INVALID, assert_refused, call, is_ready, wait};
-use pjrt_tpu_emu::sys::{PJRT_Buffer, PJRT_Buffer_Type};
+use pjrt_sys::{PJRT_Buffer, PJRT_Buffer_Type};
 
 /// Bytes of an element in client memory by the number of its type; sub-byte types take one.
 const WIDTHS: [usize; 34] = [
@@ -155,7 +155,7 @@ fn the_clients_bytes_are_free_at_once_whatever_the_semantics() {
         let put = call!(PJRT_Client_BufferFromHostBuffer,
             client: client.raw, memory: client.hbm(0), data: array.data.cast(), type_: U8,
             dims: array.dims.as_ptr(), num_dims: 1,
-            host_buffer_semantics: pjrt_tpu_emu::sys::PJRT_HostBufferSemantics(semantics))
+            host_buffer_semantics: pjrt_sys::PJRT_HostBufferSemantics(semantics))
         .unwrap();
         assert!(is_ready(put.done_with_host_buffer));
         wait(put.done_with_host_buffer).unwrap();

@@ -6,7 +6,7 @@ mod c;
 use c::buffers::{destroy, get, put_bytes};
 use c::contract::contract;
 use c::{Client, EXISTS, INVALID, NOT_FOUND, WRONG_STATE, assert_refused, call, list, text};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Client, PJRT_NamedValue, PJRT_NamedValue__bindgen_ty_1, PJRT_NamedValue_Type,
     PJRT_ProcessInfo,
 };

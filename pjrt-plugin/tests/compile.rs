@@ -11,7 +11,7 @@ use c::programs::{
     on_device, program, serialize, value,
 };
 use c::{Client, Failure, INVALID, assert_refused, call};
-use pjrt_tpu_emu::sys::{PJRT_Executable, PJRT_LoadedExecutable, PJRT_TopologyDescription};
+use pjrt_sys::{PJRT_Executable, PJRT_LoadedExecutable, PJRT_TopologyDescription};
 
 fn topology(name: &str) -> *mut PJRT_TopologyDescription {
     let args = call!(PJRT_TopologyDescription_Create,

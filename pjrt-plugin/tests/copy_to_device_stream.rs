@@ -8,7 +8,7 @@ use c::callbacks::{DELETED, Host, Started, Stream, THROUGH_THE_HOST, chunk, star
 use c::contract::contract;
 use c::programs::{compile, end};
 use c::{ABORTED, Client, INVALID, UNIMPLEMENTED, WRONG_STATE, assert_refused, call, wait};
-use pjrt_tpu_emu::sys::{PJRT_Buffer, PJRT_LoadedExecutable};
+use pjrt_sys::{PJRT_Buffer, PJRT_LoadedExecutable};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
@@ -183,7 +183,7 @@ fn wrong_callbacks_are_refused_before_anything_runs() {
     let other = host.send_info(2);
     assert_refused(with(&[other], &[recv], true), WRONG_STATE, &["send of channel 1"]);
     assert_refused(with(&[send, send], &[recv], true), INVALID, &["two send", "channel 1"]);
-    let none = pjrt_tpu_emu::sys::PJRT_RecvCallbackInfo { recv_callback: None, ..recv };
+    let none = pjrt_sys::PJRT_RecvCallbackInfo { recv_callback: None, ..recv };
     assert_refused(with(&[send], &[none], true), INVALID, &["null recv_callback"]);
     assert_refused(with(&[send], &[recv], false), UNIMPLEMENTED, &["major_to_minor"]);
     assert!(host.log().is_empty());

@@ -7,7 +7,7 @@ mod c;
 use c::buffers::{destroy, put_bytes};
 use c::contract::contract;
 use c::{Client, INVALID, assert_refused, call, list, text};
-use pjrt_tpu_emu::sys::{PJRT_AsyncTrackingEvent, PJRT_Device, PJRT_Device_MemoryStats_Args};
+use pjrt_sys::{PJRT_AsyncTrackingEvent, PJRT_Device, PJRT_Device_MemoryStats_Args};
 
 fn track(device: *mut PJRT_Device) -> *mut PJRT_AsyncTrackingEvent {
     let words = "all-reduce.1";

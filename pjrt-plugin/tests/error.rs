@@ -6,7 +6,7 @@ mod c;
 
 use c::contract::contract;
 use c::{INVALID, api, assert_refused, blank, call, destroy_error, list, look, text, words};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Error, PJRT_Error_Destroy_Args, PJRT_Error_FunctionTable, PJRT_Error_Message_Args,
 };
 use std::ffi::{c_char, c_void};

@@ -9,7 +9,7 @@ use c::{
     ABORTED, Failure, INVALID, UNKNOWN, WRONG_STATE, assert_refused, call, is_ready, look, outcome,
     user_pointer, wait,
 };
-use pjrt_tpu_emu::sys::{PJRT_Error, PJRT_Error_Code, PJRT_Event};
+use pjrt_sys::{PJRT_Error, PJRT_Error_Code, PJRT_Event};
 use std::ffi::c_void;
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
@@ -152,7 +152,7 @@ fn a_callback_outlives_the_events_handle() {
     c::buffers::destroy(token.alias_buffer);
 }
 
-fn promised(client: &c::Client) -> pjrt_tpu_emu::sys::PJRT_Client_CreateAliasBuffer_Args {
+fn promised(client: &c::Client) -> pjrt_sys::PJRT_Client_CreateAliasBuffer_Args {
     call!(PJRT_Client_CreateAliasBuffer,
         client: client.raw, memory: client.hbm(0), shape_element_type: c::buffers::F32)
     .unwrap()

@@ -9,7 +9,7 @@ use c::callbacks::{Host, Stream, THROUGH_THE_HOST, start};
 use c::handlers::{error, handler, register};
 use c::programs::{compile, end, run_target};
 use c::{Client, INTERNAL, assert_refused, call, is_ready, wait};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_CallbackError, PJRT_Chunk, PJRT_CopyToDeviceStream, PJRT_Error, XLA_FFI_Error_Code,
 };
 use std::ffi::{c_int, c_void};
@@ -146,8 +146,8 @@ handler!(silent, |_frame| null_mut());
 handler!(aborts, |_frame| error(XLA_FFI_Error_Code::XLA_FFI_Error_Code_ABORTED, "given up"));
 
 unsafe extern "C-unwind" fn throwing_handler(
-    frame: *mut pjrt_tpu_emu::sys::XLA_FFI_CallFrame,
-) -> *mut pjrt_tpu_emu::sys::XLA_FFI_Error {
+    frame: *mut pjrt_sys::XLA_FFI_CallFrame,
+) -> *mut pjrt_sys::XLA_FFI_Error {
     if c::handlers::answered(frame, 5) {
         return null_mut();
     }
@@ -156,8 +156,8 @@ unsafe extern "C-unwind" fn throwing_handler(
 }
 
 unsafe extern "C-unwind" fn throws_when_asked(
-    _: *mut pjrt_tpu_emu::sys::XLA_FFI_CallFrame,
-) -> *mut pjrt_tpu_emu::sys::XLA_FFI_Error {
+    _: *mut pjrt_sys::XLA_FFI_CallFrame,
+) -> *mut pjrt_sys::XLA_FFI_Error {
     throw();
     null_mut()
 }

@@ -9,7 +9,7 @@ use c::programs::{
     texts,
 };
 use c::{Client, INVALID, assert_refused, blank, call, list, text};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Buffer_Type, PJRT_Executable, PJRT_Executable_GetCompiledMemoryStats_Args,
     PJRT_NamedValue_Type, PJRT_Program,
 };

@@ -10,7 +10,7 @@ use ext::{
     FAILED_PRECONDITION, Failure, INVALID_ARGUMENT, STALE, args, bytes, call, client,
     destroy_client, extension, refuses_what_is_missing,
 };
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_AbiVersion_Extension, PJRT_Client_RuntimeAbiVersion_Args,
     PJRT_Executable_GetAbiVersion_Args, PJRT_ExecutableAbiVersion,
     PJRT_ExecutableAbiVersion_Destroy_Args, PJRT_ExecutableAbiVersion_FromProto_Args,

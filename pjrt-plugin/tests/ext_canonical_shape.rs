@@ -8,7 +8,7 @@ use ext::{
     Failure, INVALID_ARGUMENT, UNIMPLEMENTED, api, args, bytes, call, refuses_what_is_missing,
     topology,
 };
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Buffer_MemoryLayout, PJRT_Buffer_MemoryLayout_Type, PJRT_Buffer_Type,
     PJRT_TopologyDescription, PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args,
 };

@@ -5,7 +5,7 @@ use ext::{
     INVALID_ARGUMENT, UNIMPLEMENTED, args, call, client, destroy_client, extension,
     refuses_what_is_missing,
 };
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_CrossHostTransfers_Extension, PJRT_Extension_Type,
     PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args,
     PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args,

@@ -9,7 +9,7 @@ use c::contract::{Checked, check, end};
 use c::handlers::{ask, elements, handler, operand, pointer, result};
 use c::programs::{Run, compile, floats, value};
 use c::{Client, EXISTS, INVALID, NOT_FOUND, assert_refused, call, call_with};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_ExecuteContext, PJRT_Extension_Type, PJRT_FFI_Extension, PJRT_FFI_Handler_TraitsBits,
     PJRT_FFI_Register_Handler_Args, PJRT_FFI_Type_Info, PJRT_FFI_Type_Register_Args,
     PJRT_FFI_UserData, PJRT_FFI_UserData_Add_Args, XLA_FFI_InvokeContext_Get_Args, XLA_FFI_TypeId,
@@ -125,7 +125,7 @@ handler!(add_bias, |frame| {
         Ok(args) => unsafe { *args.data.cast::<f32>() },
         Err(text) => {
             return c::handlers::error(
-                pjrt_tpu_emu::sys::XLA_FFI_Error_Code::XLA_FFI_Error_Code_NOT_FOUND,
+                pjrt_sys::XLA_FFI_Error_Code::XLA_FFI_Error_Code_NOT_FOUND,
                 &text,
             );
         }

@@ -7,7 +7,7 @@ use ext::{
     Failure, INVALID_ARGUMENT, STALE, args, call, client, destroy_client, extension,
     refuses_what_is_missing,
 };
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Client, PJRT_Extension_Type, PJRT_HostMemoryAllocator_Allocate_Args,
     PJRT_HostMemoryAllocator_Extension,
 };

@@ -8,7 +8,7 @@ use c::buffers::{Array, F32, destroy, ordered};
 use c::contract::contract_of;
 use c::programs::{DOUBLE, compile, end, end_executable, executable_of};
 use c::{Client, Failure, INVALID, assert_refused, call, call_with, list};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Buffer_Type, PJRT_Extension_Type, PJRT_Layouts_Extension, PJRT_Layouts_MemoryLayout,
 };
 use std::ptr::without_provenance_mut;

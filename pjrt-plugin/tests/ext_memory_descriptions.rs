@@ -6,7 +6,7 @@ mod c;
 
 use c::contract::contract_of;
 use c::{Client, INVALID, assert_refused, call, call_with, list, text};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_DeviceDescription, PJRT_Extension_Type, PJRT_MemoryDescription,
     PJRT_MemoryDescriptions_Extension,
 };

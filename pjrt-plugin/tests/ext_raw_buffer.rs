@@ -8,7 +8,7 @@ use ext::{
     Failure, INVALID_ARGUMENT, STALE, UNIMPLEMENTED, api, args, buffer, call, client,
     destroy_buffer, destroy_client, extension, give, memories, refuses_what_is_missing, wait,
 };
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_AsyncHostToDeviceTransferManager_Destroy_Args,
     PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args,
     PJRT_AsyncHostToDeviceTransferManager_TransferData_Args, PJRT_Buffer, PJRT_Buffer_Delete_Args,

@@ -7,7 +7,7 @@ mod c;
 use c::contract::contract_of;
 use c::programs::{DOUBLE, THREE_RESULTS, compile, end, end_executable, executable_of};
 use c::{Client, call_with, list};
-use pjrt_tpu_emu::sys::{PJRT_Executable, PJRT_Extension_Type, PJRT_Shardings_Extension};
+use pjrt_sys::{PJRT_Executable, PJRT_Extension_Type, PJRT_Shardings_Extension};
 use std::ffi::c_char;
 use tpu_proto::Message;
 use tpu_proto::xla::OpSharding;

@@ -8,8 +8,7 @@ use ext::{
     INVALID_ARGUMENT, NOT_FOUND, STALE, UNIMPLEMENTED, Value, api, args, bytes, call, extension,
     refuses_what_is_missing, topology,
 };
-use pjrt_tpu_emu::sys;
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Extension_Type, PJRT_TopologyDescription, PJRT_TopologyDescription_Destroy_Args,
     PJRT_TpuTopology_Extension, PJRT_TpuTopology_SliceConfig,
 };
@@ -27,7 +26,7 @@ fn destroy(topology: *mut PJRT_TopologyDescription) {
 /// Calls a function of one topology and gives one field of the answer.
 macro_rules! ask {
     ($function:ident, $args:ident { $($field:ident: $value:expr),* }, $answer:ident) => {{
-        let mut question: sys::$args = args();
+        let mut question: pjrt_sys::$args = args();
         $(question.$field = $value;)*
         call(table().$function, &raw mut question).map(|()| question.$answer)
     }};
@@ -317,7 +316,7 @@ fn an_array_is_filled_whole_or_not_at_all() {
 #[test]
 fn the_routing_strategy_is_copied_to_the_callers_room_or_is_ours() {
     let topology = topology("v5e:2x2", &[]);
-    let mut ours: sys::PJRT_TpuTopology_GetRoutingStrategy_Args = args();
+    let mut ours: pjrt_sys::PJRT_TpuTopology_GetRoutingStrategy_Args = args();
     ours.topology = topology;
     call(table().get_routing_strategy, &raw mut ours).unwrap();
     assert_eq!(bytes(ours.routing_strategy.cast(), ours.routing_strategy_len), b"mesh");
@@ -387,7 +386,7 @@ fn slices_are_cut_and_changed() {
 #[test]
 fn a_platform_lists_its_slices() {
     let platform = "TPU7x";
-    let mut all: sys::PJRT_TpuTopology_GetSliceConfigs_Args = args();
+    let mut all: pjrt_sys::PJRT_TpuTopology_GetSliceConfigs_Args = args();
     all.platform_type_name = platform.as_ptr().cast();
     all.platform_type_name_len = platform.len();
     call(table().get_slice_configs, &raw mut all).unwrap();
@@ -403,7 +402,7 @@ fn a_platform_lists_its_slices() {
     assert!(configs.iter().all(|config| config.dim_size == 3));
 
     let (mut one, slice) = (none, "4x4x8_twisted");
-    let mut find: sys::PJRT_TpuTopology_GetSliceConfig_Args = args();
+    let mut find: pjrt_sys::PJRT_TpuTopology_GetSliceConfig_Args = args();
     find.platform_type_name = platform.as_ptr().cast();
     find.platform_type_name_len = platform.len();
     find.slice_name = slice.as_ptr().cast();
@@ -415,7 +414,7 @@ fn a_platform_lists_its_slices() {
     find.slice_name_len = 2;
     assert_eq!(call(table().get_slice_config, &raw mut find).unwrap_err().0, NOT_FOUND);
 
-    let mut trays: sys::PJRT_TpuTopology_GetDefaultPlatformConfig_Args = args();
+    let mut trays: pjrt_sys::PJRT_TpuTopology_GetDefaultPlatformConfig_Args = args();
     trays.platform_type_name = platform.as_ptr().cast();
     trays.platform_type_name_len = platform.len();
     call(table().get_default_platform_config, &raw mut trays).unwrap();

@@ -10,7 +10,7 @@ use c::handlers::{
 };
 use c::programs::{run_target as run, run_target_on as run_on, run_target_once as run_once};
 use c::{ABORTED, Client, EXHAUSTED, assert_refused, blank, call};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     XLA_FFI_Api, XLA_FFI_CallFrame, XLA_FFI_DeviceMemory_Allocate_Args,
     XLA_FFI_DeviceMemory_Free_Args, XLA_FFI_DeviceOrdinal_Get_Args, XLA_FFI_Error,
     XLA_FFI_Error_Code, XLA_FFI_Error_Create_Args, XLA_FFI_Error_Destroy_Args,

@@ -7,7 +7,7 @@ mod c;
 use c::handlers::{handler, register};
 use c::programs::{compile, compile_with, end, on_device};
 use c::{Client, INVALID, assert_refused, list, text};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     XLA_FFI_Array, XLA_FFI_AttrType, XLA_FFI_Attrs, XLA_FFI_ByteSpan, XLA_FFI_DataType,
     XLA_FFI_Scalar,
 };

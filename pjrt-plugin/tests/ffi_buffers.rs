@@ -8,7 +8,7 @@ use c::buffers::{Array, F32, S32, destroy, get};
 use c::handlers::{dims, elements, handler, operand, register, result};
 use c::programs::{Run, compile, compile_with, end, on_device};
 use c::{Client, Failure, INVALID, UNIMPLEMENTED, assert_refused};
-use pjrt_tpu_emu::sys::{PJRT_Buffer, XLA_FFI_CallFrame};
+use pjrt_sys::{PJRT_Buffer, XLA_FFI_CallFrame};
 use std::ptr::null_mut;
 use std::sync::Mutex;
 
@@ -62,7 +62,7 @@ fn describe(frame: *mut XLA_FFI_CallFrame) -> String {
     let (operands, results) = counts(frame);
     let operands = (0..operands).map(|at| operand(frame, at));
     let all = operands.chain((0..results).map(|at| result(frame, at)));
-    let one = |buffer: pjrt_tpu_emu::sys::XLA_FFI_Buffer| {
+    let one = |buffer: pjrt_sys::XLA_FFI_Buffer| {
         let null = if buffer.data.is_null() { " null" } else { "" };
         assert!(buffer.data.is_null() || buffer.data.addr().is_multiple_of(64));
         format!("{}{:?}{null}", buffer.dtype.0, dims(&buffer))

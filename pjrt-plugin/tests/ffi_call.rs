@@ -7,7 +7,7 @@ use c::buffers::destroy;
 use c::handlers::{dims, elements, error, handler, operand, register, result};
 use c::programs::{Run, compile, compile_with, end, floats, on_device, value};
 use c::{ABORTED, Client, UNIMPLEMENTED, assert_refused};
-use pjrt_tpu_emu::sys::{XLA_FFI_DataType, XLA_FFI_Error_Code};
+use pjrt_sys::{XLA_FFI_DataType, XLA_FFI_Error_Code};
 use std::ptr::null_mut;
 
 /// A program of one call that takes and gives 8 by 128 floats.

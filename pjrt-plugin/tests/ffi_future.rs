@@ -8,7 +8,7 @@ use c::buffers::{Array, F32, destroy, get};
 use c::handlers::{api_of, ask, elements, error, handler, newest, operand, register, result};
 use c::programs::{Run, compile, end};
 use c::{ABORTED, Client, Failure, assert_refused, blank};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     XLA_FFI_CallFrame, XLA_FFI_DeviceMemory_Allocate_Args, XLA_FFI_Error_Code, XLA_FFI_Future,
     XLA_FFI_Future_Create_Args, XLA_FFI_Future_SetAvailable_Args, XLA_FFI_Future_SetError_Args,
     XLA_FFI_RunId_Get_Args, XLA_FFI_ThreadPool_Schedule_Args,

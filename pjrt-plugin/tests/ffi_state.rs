@@ -7,7 +7,7 @@ mod c;
 use c::handlers::{api_of, ask, bundle, error, handler, newest, register_bundle, registered_type};
 use c::programs::{Run, compile, compile_with, end, on_device};
 use c::{ABORTED, Client, assert_refused, blank};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     XLA_FFI_Api, XLA_FFI_CallFrame, XLA_FFI_Error, XLA_FFI_Error_Code, XLA_FFI_ExecutionStage,
     XLA_FFI_Handler_Bundle, XLA_FFI_State_Get_Args, XLA_FFI_State_Get_Args_0_2,
     XLA_FFI_State_Set_Args, XLA_FFI_State_Set_Args_0_1, XLA_FFI_State_Set_Args_0_2,
@@ -40,13 +40,13 @@ fn calls(target: &str, count: usize) -> String {
     )
 }
 
-fn run(it: *mut pjrt_tpu_emu::sys::PJRT_LoadedExecutable) -> Result<(), c::Failure> {
+fn run(it: *mut pjrt_sys::PJRT_LoadedExecutable) -> Result<(), c::Failure> {
     let results = Run::new(it, &[], 1).start()?;
     results.into_iter().for_each(c::buffers::destroy);
     Ok(())
 }
 
-fn context_of(frame: *mut XLA_FFI_CallFrame) -> *mut pjrt_tpu_emu::sys::XLA_FFI_InvokeContext {
+fn context_of(frame: *mut XLA_FFI_CallFrame) -> *mut pjrt_sys::XLA_FFI_InvokeContext {
     // SAFETY: a frame of the runtime's.
     unsafe { (*frame).ctx }
 }

@@ -10,7 +10,7 @@ use c::handlers::{
 };
 use c::programs::{run_target as run, run_target_once as run_once};
 use c::{Client, Failure, UNIMPLEMENTED, assert_refused, blank};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     XLA_FFI_API_MINOR, XLA_FFI_Api, XLA_FFI_ByteSpan, XLA_FFI_CallFrame,
     XLA_FFI_CustomOptions_Get_Args, XLA_FFI_DeviceOrdinal_Get_Args, XLA_FFI_Error,
     XLA_FFI_Error_Code, XLA_FFI_Error_GetDetails_Args, XLA_FFI_ExecutionStage,

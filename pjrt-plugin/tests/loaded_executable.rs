@@ -10,7 +10,7 @@ use c::programs::{
     value,
 };
 use c::{Client, INVALID, UNIMPLEMENTED, WRONG_STATE, assert_refused, blank, call, list, text};
-use pjrt_tpu_emu::sys::{PJRT_Buffer, PJRT_ExecuteOptions};
+use pjrt_sys::{PJRT_Buffer, PJRT_ExecuteOptions};
 use std::ptr::null_mut;
 use tpu_proto::Message;
 use tpu_proto::xla::{CompileOptionsProto, DeviceAssignmentProto};

@@ -5,7 +5,7 @@ mod c;
 
 use c::contract::contract;
 use c::{Client, INVALID, assert_refused, call, list, text};
-use pjrt_tpu_emu::sys::{PJRT_Memory, PJRT_Memory_FunctionTable};
+use pjrt_sys::{PJRT_Memory, PJRT_Memory_FunctionTable};
 use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance, without_provenance_mut};

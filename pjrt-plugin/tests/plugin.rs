@@ -6,7 +6,7 @@ mod c;
 use c::built::function;
 use c::contract::contract;
 use c::{api, blank, call, list, outcome, text};
-use pjrt_tpu_emu::sys::{PJRT_NamedValue_Type, PJRT_Plugin_Attributes_Args};
+use pjrt_sys::{PJRT_NamedValue_Type, PJRT_Plugin_Attributes_Args};
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 use std::ptr::null_mut;

@@ -4,8 +4,8 @@
 mod c;
 
 use c::{Client, Failure, INVALID, UNIMPLEMENTED, api, assert_refused, call, outcome};
+use pjrt_sys::{PJRT_API_MAJOR, PJRT_API_MINOR, PJRT_Api, PJRT_Error};
 use pjrt_tpu_emu::api::{ROWS, RowState};
-use pjrt_tpu_emu::sys::{PJRT_API_MAJOR, PJRT_API_MINOR, PJRT_Api, PJRT_Error};
 use std::ffi::c_void;
 use std::mem::offset_of;
 use std::ptr;

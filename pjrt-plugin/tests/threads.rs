@@ -5,9 +5,7 @@ mod c;
 
 use c::buffers::{Array, U8, delete, destroy, get, put_bytes};
 use c::{Client, INVALID, call, wait};
-use pjrt_tpu_emu::sys::{
-    PJRT_Buffer, PJRT_Client, PJRT_Event, PJRT_Event_OnReady_Args, PJRT_Memory,
-};
+use pjrt_sys::{PJRT_Buffer, PJRT_Client, PJRT_Event, PJRT_Event_OnReady_Args, PJRT_Memory};
 use std::ptr::without_provenance_mut;
 use std::sync::Barrier;
 use std::thread;
@@ -210,7 +208,7 @@ fn a_promise_that_is_kept_while_it_is_deleted_reaches_its_reader() {
 fn a_callback_that_is_given_while_its_event_ends_is_called_once() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static CALLS: AtomicUsize = AtomicUsize::new(0);
-    extern "C" fn count(_: *mut pjrt_tpu_emu::sys::PJRT_Error, _: *mut std::ffi::c_void) {
+    extern "C" fn count(_: *mut pjrt_sys::PJRT_Error, _: *mut std::ffi::c_void) {
         CALLS.fetch_add(1, Ordering::SeqCst);
     }
     for round in 1..=200 {

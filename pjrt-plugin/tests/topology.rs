@@ -6,7 +6,7 @@ mod c;
 
 use c::contract::contract;
 use c::{Client, Failure, INVALID, assert_refused, call, list, text};
-use pjrt_tpu_emu::sys::PJRT_TopologyDescription;
+use pjrt_sys::PJRT_TopologyDescription;
 
 fn create(name: &str) -> Result<*mut PJRT_TopologyDescription, Failure> {
     let made = call!(PJRT_TopologyDescription_Create,

@@ -1,12 +1,13 @@
 //! The library that was built for this test: it lies beside the test's own file. Tests load it as
-//! clients do; linked into each of them it would fill the disk forty times over.
+//! clients do, and name its headers as `pjrt_sys`: a test that names the library itself has all of it
+//! in its own file, and forty of those are gigabytes.
 // UNSAFETY: loads a library and takes functions from it by name.
 #![expect(unsafe_code, reason = "functions of a loaded library")]
 #![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
 use libloading::Library;
-use pjrt_tpu_emu::sys::PJRT_Api;
+use pjrt_sys::PJRT_Api;
 use std::env::current_exe;
 use std::path::PathBuf;
 use std::sync::LazyLock;

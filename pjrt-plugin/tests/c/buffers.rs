@@ -1,7 +1,7 @@
 //! Arrays to a device and back.
 // UNSAFETY: reads the member of a union that its type names.
 use super::{Client, Failure, call, list, wait};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Buffer, PJRT_Buffer_MemoryLayout, PJRT_Buffer_MemoryLayout__bindgen_ty_1,
     PJRT_Buffer_MemoryLayout_Strides, PJRT_Buffer_MemoryLayout_Tiled,
     PJRT_Buffer_MemoryLayout_Type, PJRT_Buffer_Type, PJRT_Memory,
@@ -45,7 +45,7 @@ impl<'a> Array<'a> {
             num_dims: self.dims.len(),
             byte_strides: self.strides.as_ptr(),
             num_byte_strides: self.strides.len(),
-            host_buffer_semantics: pjrt_tpu_emu::sys::PJRT_HostBufferSemantics(self.semantics),
+            host_buffer_semantics: pjrt_sys::PJRT_HostBufferSemantics(self.semantics),
             memory: memory,
             device_layout: self.layout,
         )?;

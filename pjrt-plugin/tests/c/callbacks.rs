@@ -2,7 +2,7 @@
 // UNSAFETY: C functions that follow the pointers which the library hands them.
 use super::programs::Run;
 use super::{Failure, blank, call, list, user_pointer};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Buffer, PJRT_CallbackError, PJRT_Chunk, PJRT_CopyToDeviceStream, PJRT_Error,
     PJRT_Error_Code, PJRT_Event, PJRT_LoadedExecutable, PJRT_RecvCallbackInfo,
     PJRT_SendCallbackInfo,

@@ -1,7 +1,7 @@
 //! Handlers of XLA FFI written in Rust, and the table that they call back through.
 // UNSAFETY: follows what a call frame leads to, as a handler does.
 use super::{blank, built};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     XLA_FFI_Api, XLA_FFI_Buffer, XLA_FFI_ByteSpan, XLA_FFI_CallFrame, XLA_FFI_Error,
     XLA_FFI_Error_Code, XLA_FFI_Error_Create_Args, XLA_FFI_Error_Destroy_Args,
     XLA_FFI_Error_GetDetails_Args, XLA_FFI_Handler, XLA_FFI_Handler_Bundle,
@@ -178,8 +178,8 @@ macro_rules! handler {
     };
     ($name:ident, $minor:expr, |$frame:ident| $body:expr) => {
         unsafe extern "C" fn $name(
-            $frame: *mut pjrt_tpu_emu::sys::XLA_FFI_CallFrame,
-        ) -> *mut pjrt_tpu_emu::sys::XLA_FFI_Error {
+            $frame: *mut pjrt_sys::XLA_FFI_CallFrame,
+        ) -> *mut pjrt_sys::XLA_FFI_Error {
             if $crate::c::handlers::answered($frame, $minor) {
                 return std::ptr::null_mut();
             }

@@ -13,7 +13,7 @@ pub(crate) mod handlers;
 pub(crate) mod programs;
 
 pub(crate) use built::api;
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Api, PJRT_Client, PJRT_Device, PJRT_DeviceDescription, PJRT_Error, PJRT_Error_Code,
     PJRT_Event, PJRT_Extension_Base, PJRT_Extension_Type, PJRT_Memory,
 };
@@ -110,7 +110,7 @@ pub(crate) fn look(error: *mut PJRT_Error) -> Failure {
 }
 
 pub(crate) fn words(error: *mut PJRT_Error) -> String {
-    let mut args = blank::<pjrt_tpu_emu::sys::PJRT_Error_Message_Args>();
+    let mut args = blank::<pjrt_sys::PJRT_Error_Message_Args>();
     args.error = error;
     // SAFETY: a struct of the function's own type.
     unsafe { api().PJRT_Error_Message.unwrap()(&raw mut args) };
@@ -118,7 +118,7 @@ pub(crate) fn words(error: *mut PJRT_Error) -> String {
 }
 
 pub(crate) fn destroy_error(error: *mut PJRT_Error) {
-    let mut args = blank::<pjrt_tpu_emu::sys::PJRT_Error_Destroy_Args>();
+    let mut args = blank::<pjrt_sys::PJRT_Error_Destroy_Args>();
     args.error = error;
     // SAFETY: a struct of the function's own type.
     unsafe { api().PJRT_Error_Destroy.unwrap()(&raw mut args) };

@@ -3,7 +3,7 @@
 use super::buffers::{Array, F32, destroy, get};
 use super::handlers::{Function, register};
 use super::{Client, Failure, blank, call, list, text, wait};
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Buffer, PJRT_Event, PJRT_Executable, PJRT_ExecuteOptions, PJRT_LoadedExecutable,
     PJRT_Program,
 };
@@ -131,7 +131,7 @@ pub(crate) struct Run<'a> {
     pub(crate) options: PJRT_ExecuteOptions,
     pub(crate) arguments: &'a [*mut PJRT_Buffer],
     pub(crate) results: usize,
-    pub(crate) device: *mut pjrt_tpu_emu::sys::PJRT_Device,
+    pub(crate) device: *mut pjrt_sys::PJRT_Device,
 }
 
 impl<'a> Run<'a> {

@@ -8,7 +8,7 @@
 mod built;
 
 pub use built::api;
-use pjrt_tpu_emu::sys::{
+use pjrt_sys::{
     PJRT_Buffer, PJRT_Buffer_Destroy_Args, PJRT_Buffer_Type, PJRT_Client,
     PJRT_Client_AddressableMemories_Args, PJRT_Client_BufferFromHostBuffer_Args,
     PJRT_Client_Create_Args, PJRT_Client_Destroy_Args, PJRT_Error, PJRT_Error_Destroy_Args,
