@@ -5,9 +5,17 @@ use crate::graph::ValueId;
 use crate::passes::fuse::StepBlock;
 use std::collections::BTreeMap;
 
-/// Moments at which much lies in the arena, latest first. Each is told as what the step makes that
-/// runs then: the step itself last, before it the loops and branches that it is inside of.
-pub(crate) struct Peaks(pub(crate) Vec<Vec<ValueId>>);
+/// Moments at which much lies in the arena, latest first. Each is told as the step that runs then:
+/// the step itself last, before it the loops and branches that it is inside of.
+pub(crate) struct Peaks(pub(crate) Vec<Vec<Moment>>);
+
+/// A step that runs at a moment.
+pub(crate) struct Moment {
+    /// The first value that it makes.
+    pub(crate) made: ValueId,
+    /// What is there when it begins: what it reads, and what the step before it made.
+    pub(crate) before: Vec<ValueId>,
+}
 
 /// The moment at which most lies in the arena, and others with at least `share` of that in 256, each
 /// the fullest of those that hang together, up to `most`. Without a share, every moment is one.
@@ -53,13 +61,15 @@ pub(crate) fn peaks(code: &StepBlock, plan: &Plan, share: u64, most: usize) -> P
     Peaks(found.iter().map(path).filter(|path| !path.is_empty()).collect())
 }
 
-/// Adds what the steps make that run at a moment, from outside to inside.
-fn follow(code: &StepBlock, times: &BlockTimes, at: usize, into: &mut Vec<ValueId>) {
+/// Adds the steps that run at a moment, from outside to inside.
+fn follow(code: &StepBlock, times: &BlockTimes, at: usize, into: &mut Vec<Moment>) {
     let after = times.steps.partition_point(|times| times.start <= at);
     let Some(number) = after.checked_sub(1) else { return };
     let step = &code.steps[number];
     let Some(&made) = step.results.first() else { return };
-    into.push(made);
+    let preceding = number.checked_sub(1).map(|at| code.steps[at].results.as_slice());
+    let before = [step.operands.as_slice(), preceding.unwrap_or_default()].concat();
+    into.push(Moment { made, before });
     for (block, times) in step.kind.blocks().zip(&times.steps[number].blocks) {
         if (times.start..times.end).contains(&at) {
             follow(block, times, at, into);

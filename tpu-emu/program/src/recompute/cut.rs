@@ -10,6 +10,19 @@ use tpu_base::units::to_u64;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::movement::strided_view::AccessMap;
 
+/// The first node that reads what is made again, of the step that runs at a moment and those behind
+/// it. Nodes of one step may lie apart, with those of others between them.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Late {
+    /// The node that makes the step's first result.
+    FirstResult,
+    /// The first that follows what the step reads and what the step before it makes: all of the
+    /// step but what need not wait for these.
+    WholeStep,
+    /// The one behind the step's first result.
+    Next,
+}
+
 /// How values are made again.
 #[derive(Debug, Clone)]
 pub(super) struct Manner {
@@ -19,8 +32,8 @@ pub(super) struct Manner {
     pub(super) least: usize,
     /// How many nodes may lie between two that read the same copy.
     pub(super) window: usize,
-    /// Whether what runs at the moment reads what was kept; it reads what is made again otherwise.
-    pub(super) behind: bool,
+    /// From where on nodes read what is made again.
+    pub(super) late: Late,
     /// Whether products and reductions are made again as well.
     pub(super) products: bool,
     /// Bytes that are to be saved: no more products are made again than have that many.
@@ -36,7 +49,7 @@ impl Manner {
             .map(|(_, &parameter)| parameter)
             .collect();
         let window = WIDE_WINDOW_NODES;
-        Self { kept, least, window, behind: false, products: false, excess: 0 }
+        Self { kept, least, window, late: Late::FirstResult, products: false, excess: 0 }
     }
 }
 

@@ -1,22 +1,23 @@
 //! What is read late is made again just before it is read.
-use super::cut::{Cut, Manner};
+use super::cut::{Cut, Late, Manner};
 use super::products::products_made_again;
 use crate::graph::{Graph, Node, REMATERIALIZED, Subgraph, ValueId};
+use crate::plan::peak::Moment;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// Makes values again that nodes read from a moment on, in each block that the moment is in;
-/// says whether there are any. `path` has what is made then, from the outermost block inwards.
-pub(super) fn make_again(graph: &mut Graph, path: &[ValueId], manner: &Manner) -> bool {
+/// says whether there are any. `path` has the steps that run then, from the outermost block inwards.
+pub(super) fn make_again(graph: &mut Graph, path: &[Moment], manner: &Manner) -> bool {
     let mut main = std::mem::take(&mut graph.main);
     let changed = block(graph, &mut main, path, manner);
     graph.main = main;
     changed
 }
 
-fn block(graph: &mut Graph, code: &mut Subgraph, path: &[ValueId], manner: &Manner) -> bool {
+fn block(graph: &mut Graph, code: &mut Subgraph, path: &[Moment], manner: &Manner) -> bool {
     let Some((first, inside)) = path.split_first() else { return false };
-    let makes = |node: &Node| node.results.contains(first);
+    let makes = |node: &Node| node.results.contains(&first.made);
     let Some(at) = code.nodes.iter().position(makes) else { return false };
     let mut changed = false;
     if !inside.is_empty() {
@@ -24,8 +25,14 @@ fn block(graph: &mut Graph, code: &mut Subgraph, path: &[ValueId], manner: &Mann
             changed |= block(graph, code, inside, manner);
         }
     }
-    // A loop or a branch that goes on reads what it reads.
-    let at = at + usize::from(manner.behind && inside.is_empty());
+    let is_there = |node: &Node| node.results.iter().any(|value| first.before.contains(value));
+    let at = match manner.late {
+        // A loop or a branch that goes on reads what it reads.
+        _ if !inside.is_empty() => at,
+        Late::FirstResult => at,
+        Late::Next => at + 1,
+        Late::WholeStep => code.nodes[..at].iter().rposition(is_there).map_or(at, |last| last + 1),
+    };
     let mut cut = Cut::new(graph, code, at, manner);
     if manner.products {
         cut.products = products_made_again(&cut, manner.excess);

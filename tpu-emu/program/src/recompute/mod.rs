@@ -26,18 +26,18 @@ use crate::tuning::{
     MAX_PEAK_PLACES, MAX_SHRINKING_ITERATIONS, NARROW_WINDOW_NODES, PEAK_SHARE, SMALL_VALUE_PARTS,
     WIDE_WINDOW_NODES,
 };
-use cut::Manner;
+use cut::{Late, Manner};
 
 /// What is tried, in this order, as long as a program needs no less: how far readers of one copy are
-/// apart, and whether what runs when the arena is fullest reads what was kept.
-const TRIES: [(usize, bool); 6] = [
-    (WIDE_WINDOW_NODES, false),
-    (WIDE_WINDOW_NODES, true),
-    (NARROW_WINDOW_NODES, false),
-    (NARROW_WINDOW_NODES, true),
+/// apart, and from where on they read copies.
+const TRIES: [(usize, Late); 6] = [
+    (WIDE_WINDOW_NODES, Late::FirstResult),
+    (WIDE_WINDOW_NODES, Late::Next),
+    (NARROW_WINDOW_NODES, Late::FirstResult),
+    (NARROW_WINDOW_NODES, Late::Next),
     // A copy for each reader.
-    (0, false),
-    (0, true),
+    (0, Late::WholeStep),
+    (0, Late::Next),
 ];
 
 /// Makes plans of a program as long as each needs less than the one before; gives the least of
@@ -111,11 +111,11 @@ fn repeat(
     let mut main: Subgraph = graph.main.clone();
     let mut tries = TRIES.iter();
     for _ in 0..MAX_SHRINKING_ITERATIONS {
-        let Some(&(window, behind)) = tries.next() else { break };
+        let Some(&(window, late)) = tries.next() else { break };
         if need(&best) <= room {
             break;
         }
-        (manner.window, manner.behind) = (window, behind);
+        (manner.window, manner.late) = (window, late);
         manner.excess = need(&best) - room;
         let mut changed = false;
         let (share, most) =

@@ -43,6 +43,68 @@ fn a_function_of_what_is_kept_is_not_kept_beside_it() {
     assert!(again + MATRIX <= kept, "{again} and {kept}");
 }
 
+/// The gradient of gated layers. What makes it also sums rows, and is fuller by these than the
+/// product before it.
+fn gated_layers() -> String {
+    let [wide, thin, flat] = ["64x64", "64x16", "16x64"].map(|of| format!("tensor<{of}xf32>"));
+    let to_wide = format!("contracting_dims = [1] x [0] : ({thin}, {flat}) -> {wide}");
+    let to_thin = format!("contracting_dims = [1] x [0] : ({wide}, {thin}) -> {thin}");
+    let to_flat = format!("contracting_dims = [0] x [0] : ({thin}, {wide}) -> {flat}");
+    let forth = |layer: usize| {
+        format!(
+            "%h{layer} = stablehlo.dot_general %c{layer}, %n, {to_wide}
+             %a{layer} = stablehlo.multiply %h{layer}, %h{layer} : {wide}
+             %b{layer} = stablehlo.multiply %a{layer}, %h{layer} : {wide}
+             %i{layer} = stablehlo.add %b{layer}, %h{layer} : {wide}
+             %t{layer} = stablehlo.tanh %i{layer} : {wide}
+             %j{layer} = stablehlo.add %one, %t{layer} : {wide}
+             %g{layer} = stablehlo.multiply %h{layer}, %j{layer} : {wide}
+             %c{} = stablehlo.dot_general %g{layer}, %p, {to_thin}\n",
+            layer + 1
+        )
+    };
+    let back = |layer: usize| {
+        let from = layer + 1;
+        format!(
+            "%w{layer} = stablehlo.dot_general %r{from}, %g{layer}, {to_flat}
+             %d{layer} = stablehlo.dot_general %r{from}, %n, {to_wide}
+             %u{layer} = stablehlo.multiply %d{layer}, %j{layer} : {wide}
+             %m{layer} = stablehlo.multiply %h{layer}, %d{layer} : {wide}
+             %s{layer} = stablehlo.multiply %t{layer}, %t{layer} : {wide}
+             %o{layer} = stablehlo.subtract %one, %s{layer} : {wide}
+             %v{layer} = stablehlo.multiply %m{layer}, %o{layer} : {wide}
+             %y{layer} = stablehlo.multiply %v{layer}, %a{layer} : {wide}
+             %x{layer} = stablehlo.add %u{layer}, %v{layer} : {wide}
+             %e{layer} = stablehlo.add %x{layer}, %y{layer} : {wide}
+             %q{layer} = stablehlo.reduce(%e{layer} init: %z) applies stablehlo.add across dimensions = [0] : ({wide}, tensor<f32>) -> tensor<64xf32>
+             %f{layer} = stablehlo.dot_general %e{layer}, %p, {to_thin}
+             %k{layer} = stablehlo.broadcast_in_dim %q{layer}, dims = [0] : (tensor<64xf32>) -> {thin}
+             %r{layer} = stablehlo.add %f{layer}, %k{layer} : {thin}\n"
+        )
+    };
+    format!(
+        "func.func public @main(%c0: {thin}, %p: {thin}, %n: {flat}) -> ({thin}, {flat}, {flat}, {flat}) {{
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %one = stablehlo.constant dense<1.0> : {wide}
+        {}%r3 = stablehlo.add %c3, %c0 : {thin}
+        {}return %r0, %w0, %w1, %w2 : {thin}, {flat}, {flat}, {flat}
+      }}",
+        (0..3).map(forth).collect::<String>(),
+        (0..3).rev().map(back).collect::<String>()
+    )
+}
+
+#[test]
+fn every_node_of_the_fullest_step_reads_what_is_made_again() {
+    let (text, kept) = (gated_layers(), [None; 3]);
+    let passes = Passes { shrunk_from: 0, ..Passes::ALL };
+    assert_eq!(results(&text, &kept, passes), results(&text, &kept, Passes::NONE));
+    let mut graph = graph_of(&text, passes);
+    let arena = planned(&mut graph, &kept, passes).arena;
+    // An array of each layer, and the gradient of the last.
+    assert!(arena < 5 * MATRIX, "{arena}");
+}
+
 #[test]
 fn products_are_made_once() {
     let text = format!(
