@@ -1,6 +1,6 @@
 //! The library that was built for this test: it lies beside the test's own file. Tests load it as
-//! clients do, and name its headers as `pjrt_sys`: a test that names the library itself has all of it
-//! in its own file, and forty of those are gigabytes.
+//! clients do, and name its headers as `pjrt_sys`: a test that names the library itself has all of
+//! it in its own file, and forty of those are gigabytes.
 // UNSAFETY: loads a library and takes functions from it by name.
 #![expect(unsafe_code, reason = "functions of a loaded library")]
 #![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
