@@ -55,7 +55,11 @@ impl Random {
     }
 }
 
-const F32: [f32; 20] = [
+const F32: [f32; 24] = [
+    0.25,
+    -8.0,
+    8.507_059e37,
+    1.701_411_8e38,
     0.0,
     -0.0,
     1.0,
@@ -118,8 +122,18 @@ const FRACTIONS: [&str; 8] = [
     "is_finite",
     "cosine",
 ];
-const BITS: [&str; 7] =
-    ["and", "or", "xor", "not", "shift_left", "shift_right_logical", "shift_right_arithmetic"];
+const PARTS: [&str; 2] = ["divide", "remainder"];
+const BITS: [&str; 9] = [
+    "and",
+    "or",
+    "xor",
+    "not",
+    "shift_left",
+    "shift_right_logical",
+    "shift_right_arithmetic",
+    "popcnt",
+    "count_leading_zeros",
+];
 
 struct RandomProgramWriter {
     random: Random,
@@ -196,7 +210,8 @@ impl RandomProgramWriter {
                 let both = [self.random.pick(&NUMBERS), self.random.pick(&FRACTIONS)];
                 self.random.pick(&both)
             }
-            4..6 if !pred => self.random.pick(&NUMBERS),
+            4 if !pred => self.random.pick(&NUMBERS),
+            5 if !pred => self.random.pick(&PARTS),
             6..8 if !float => self.random.pick(if pred { &BITS[..4] } else { &BITS }),
             _ => "convert",
         };
@@ -210,8 +225,21 @@ impl RandomProgramWriter {
         let operands: Vec<DType> = match name {
             "select" => vec![DType::Pred, dtype, dtype],
             "clamp" => vec![dtype; 3],
-            "negate" | "abs" | "sign" | "not" | "convert" | "sqrt" | "rsqrt" | "floor" | "ceil"
-            | "round_nearest_even" | "round_nearest_afz" | "is_finite" | "cosine" => vec![dtype],
+            "negate"
+            | "abs"
+            | "sign"
+            | "not"
+            | "popcnt"
+            | "count_leading_zeros"
+            | "convert"
+            | "sqrt"
+            | "rsqrt"
+            | "floor"
+            | "ceil"
+            | "round_nearest_even"
+            | "round_nearest_afz"
+            | "is_finite"
+            | "cosine" => vec![dtype],
             _ => vec![dtype; 2],
         };
         // Not every operation takes every type.
@@ -223,10 +251,12 @@ impl RandomProgramWriter {
 
 fn random_program(seed: u64) -> (ElementwiseProgram, Vec<(usize, usize)>, Random) {
     let mut random = Random(seed);
-    let family: &[DType] = match random.below(5) {
+    let family: &[DType] = match random.below(7) {
         0 => &[DType::F32, DType::S32, DType::U32, DType::Pred],
         1 => &FLOATS,
         2 => &INTEGERS,
+        4 => &[DType::S8, DType::U8, DType::Pred],
+        5 => &[DType::S16, DType::U16, DType::U8, DType::Pred],
         3 => &[DType::Bf16, DType::F32, DType::Pred],
         _ => &ALL,
     };
@@ -305,7 +335,17 @@ fn results(code: &CompiledLoop, native: bool, lanes: usize, inputs: &[Vec<u8>]) 
 }
 
 fn check(seed: u64) {
-    let (program, arrays, mut random) = random_program(seed);
+    let (program, arrays, random) = random_program(seed);
+    compare(&format!("seed {seed}"), program, arrays, random);
+}
+
+/// Compares the results of a program with and without machine code.
+fn compare(
+    name: &str,
+    program: ElementwiseProgram,
+    arrays: Vec<(usize, usize)>,
+    mut random: Random,
+) {
     let feed = |random: &mut Random| {
         if random.below(4) == 0 { OperandMode::Scalar } else { OperandMode::PerElement }
     };
@@ -344,7 +384,7 @@ fn check(seed: u64) {
                     })
                     .collect();
                 panic!(
-                    "seed {seed}, {lanes} lanes, result {index} ({register:?}), lane {at}: {:x} not {:x}\n{}\n{:?} {:?} {:?}",
+                    "{name}, {lanes} lanes, result {index} ({register:?}), lane {at}: {:x} not {:x}\n{}\n{:?} {:?} {:?}",
                     a[at],
                     b[at],
                     list.join("\n"),
@@ -367,6 +407,42 @@ fn machine_code_gives_the_bits_of_the_portable_loops() {
             (0..600).for_each(check);
             // Each function was read back before it ran.
             assert!(verified() > before + 1000);
+        }
+    });
+}
+
+/// Quotients and remainders of a type by every element and by constants: around all powers of two,
+/// their opposites, and others.
+fn divisions(dtype: DType) -> ElementwiseProgram {
+    let mut program = ElementwiseProgram { parameters: vec![dtype; 2], ..Default::default() };
+    let powers = (0..8 * dtype.host_bytes()).flat_map(|bit| {
+        let power = 1_u64 << bit;
+        [power - 1, power, power + 1, power.wrapping_neg(), (power + 1).wrapping_neg()]
+    });
+    for bits in powers.chain([3, 5, 7, 10, 100, 641, 1000, 46_341, 0xaaaa_aaaa]) {
+        let bytes = bits.to_le_bytes()[..dtype.host_bytes()].into();
+        program.constants.push(ElementwiseConstant { dtype, bytes });
+    }
+    let divisors = (0..program.constants.len()).map(Register::Constant);
+    for by in divisors.chain([Register::Parameter(1)]) {
+        for name in PARTS {
+            let op = lane_operation(name, &[dtype; 2], dtype).unwrap();
+            program.steps.push(Instr { op, inputs: vec![Register::Parameter(0), by] });
+            program.results.push(Register::Step(program.steps.len() - 1));
+        }
+    }
+    program
+}
+
+#[test]
+fn integers_are_divided_as_by_the_portable_loops() {
+    at_every_level(|_| {
+        for dtype in INTEGERS.into_iter().filter(|_| is_here()) {
+            let before = verified();
+            (0..2).for_each(|seed| {
+                compare(&format!("{dtype:?}"), divisions(dtype), Vec::new(), Random(seed));
+            });
+            assert!(dtype.host_bytes() == 8 || verified() > before, "no machine code: {dtype:?}");
         }
     });
 }

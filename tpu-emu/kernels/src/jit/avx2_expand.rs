@@ -65,6 +65,9 @@ impl Translation<'_> {
     ) -> Value {
         let is = |shift: opcodes::Shift| (shift.op, shift.digit) == (op, digit);
         let known = [
+            (opcodes::VPSRLW, vex::VPSRLW),
+            (opcodes::VPSRAW, vex::VPSRAW),
+            (opcodes::VPSLLW, vex::VPSLLW),
             (opcodes::VPSRLD, vex::VPSRLD),
             (opcodes::VPSRLQ, vex::VPSRLQ),
             (opcodes::VPSRAD, vex::VPSRAD),

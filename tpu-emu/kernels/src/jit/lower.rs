@@ -45,7 +45,7 @@ impl Forms {
 }
 
 /// `vpternlogd`'s table for `(a & b) | c`.
-const AND_OR: u8 = 0xea;
+pub(super) const AND_OR: u8 = 0xea;
 
 pub(super) struct Lowerer {
     pub(super) body: LoopBody,
@@ -89,7 +89,7 @@ impl Lowerer {
         self.sources.insert(register, source);
     }
 
-    fn constant_of(&self, register: Register) -> Option<u64> {
+    pub(super) fn constant_of(&self, register: Register) -> Option<u64> {
         match self.sources.get(&register) {
             Some(ValueSource::Constant(bits)) => Some(*bits),
             _ => None,
@@ -297,7 +297,7 @@ impl Lowerer {
         let length = self.body.length(width);
         let all: Vec<Value> = inputs.iter().map(|&input| self.packed(input, kind)).collect();
         let [a, b] = [all[0], all.get(1).copied().unwrap_or(all[0])];
-        if let Some(value) = (width == 1).then(|| self.bytes(job, [a, b])).flatten() {
+        if let Some(value) = self.composed(job, kind, inputs, [a, b]) {
             return Forms::packed(value);
         }
         let body = &mut self.body;
@@ -373,6 +373,7 @@ impl Lowerer {
         let length = self.body.length(width);
         let one = if width == 8 { 1.0_f64.to_bits() } else { 1.0_f32.to_bits().into() };
         let top = 1_u64 << (LoopBody::bits(width) - 1);
+        let inverse = (job == JitOp::Divide).then(|| self.exact_inverse(kind, inputs[1])).flatten();
         let body = &mut self.body;
         let (value, exact) = match job {
             JitOp::Add => (body.binary(float(kind, ADD), length, a, b), false),
@@ -380,7 +381,10 @@ impl Lowerer {
             JitOp::Multiply | JitOp::Square => {
                 (body.binary(float(kind, MULTIPLY), length, a, b), false)
             }
-            JitOp::Divide => (body.binary(float(kind, DIVIDE), length, a, b), false),
+            JitOp::Divide => match inverse {
+                Some(inverse) => (body.binary(float(kind, MULTIPLY), length, a, inverse), false),
+                None => (body.binary(float(kind, DIVIDE), length, a, b), false),
+            },
             JitOp::Root => (body.unary(float(kind, ROOT), length, a), false),
             JitOp::InverseRoot => {
                 let root = body.unary(float(kind, ROOT), length, a);

@@ -7,7 +7,7 @@ use super::lower::{Forms, Lowerer, float};
     expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")
 )]
 use super::opcodes::*;
-use super::select::{JitOp, NumberKind};
+use super::select::NumberKind;
 use crate::elementwise::program::Register;
 
 impl Lowerer {
@@ -145,7 +145,13 @@ impl Lowerer {
     }
 
     /// Integers of another width: the low bits, or copies of the sign before them.
-    fn resize(&mut self, value: Value, width: usize, signed: bool, other: usize) -> Value {
+    pub(super) fn resize(
+        &mut self,
+        value: Value,
+        width: usize,
+        signed: bool,
+        other: usize,
+    ) -> Value {
         if width == other {
             value
         } else if width < other {
@@ -178,20 +184,6 @@ impl Lowerer {
                 self.body.unary(op, length, value)
             }
         }
-    }
-
-    /// What no instruction does with bytes, done with numbers of 32 bits.
-    pub(super) fn bytes(&mut self, job: JitOp, [a, b]: [Value; 2]) -> Option<Value> {
-        let (op, signed) = match job {
-            JitOp::Multiply | JitOp::Square => (VPMULLD, false),
-            JitOp::ShiftLeft => (VPSLLVD, false),
-            JitOp::ShiftRight => (VPSRLVD, false),
-            JitOp::ShiftArithmetic => (VPSRAVD, true),
-            _ => return None,
-        };
-        let (a, b) = (self.resize(a, 1, signed, 4), self.resize(b, 1, false, 4));
-        let value = self.body.binary(op, self.body.length(4), a, b);
-        Some(self.resize(value, 4, false, 1))
     }
 
     fn floats_of(&mut self, value: Value, width: usize, signed: bool, to: NumberKind) -> Forms {

@@ -7,7 +7,8 @@
 //! There are two kinds of function:
 //!
 //! * A piece of a loop over arrays, for [`crate::vm`]. Its code is straight over a group of 16
-//!   elements, or of 8 where some have 64 bits; half of that in AVX2. The last, short group runs a
+//!   elements, or of 8 where some have 64 bits; in AVX2 over a vector of the widest lanes, which are
+//!   4 to 32 elements. The last, short group runs a
 //!   copy with masks; in AVX2, a copy for one element after the other.
 //! * A [`ScalarLoop`]: a `while` over single elements, with condition, body and the jump back. Each
 //!   variable that changes has a register of its own, or a place on the stack; a loop with too many
@@ -20,8 +21,7 @@
 //! | an element at a computed index | does not occur | `address`: moved inside, or skipped |
 //! | any other | stays a call over a tile | `libcall`: a call on one element |
 //!
-//! On the way to code, `select` names the operation, and `lower` and `lower_convert` make
-//! instructions over values that are each made once. They are those of AVX-512 (`opcodes`). For
+//! On the way to code, `select` names the operation, and the files `lower*` make instructions over values that are each made once. They are those of AVX-512 (`opcodes`). For
 //! AVX2, `avx2` lets stand what has the same operands there, as the table in `vex` says, and writes
 //! the rest as a few others (docs/decisions/0156). Then `regalloc` gives registers in one pass,
 //! `encode` writes bytes, and `code_memory` holds them. A register is taken from the value whose
@@ -55,7 +55,10 @@ mod inst;
 mod libcall;
 mod liveness;
 mod lower;
+mod lower_bits;
+mod lower_composed;
 mod lower_convert;
+mod lower_divide;
 mod moves;
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
 mod no_code_memory;
@@ -74,10 +77,11 @@ mod vex;
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
 use no_code_memory as code_memory;
 
-use super::elementwise::program::{ElementwiseOp, ElementwiseProgram, Register};
+use super::elementwise::program::{ElementwiseOp, ElementwiseProgram, Instr, Register};
 use code_memory::Function;
 use lower::Lowerer;
 use regalloc::Emitter;
+use select::{NumberKind, job};
 use target::Target;
 use tpu_base::tensor::DType;
 
@@ -92,7 +96,7 @@ pub fn is_here() -> bool {
 
 /// Whether machine code can do an operation.
 pub fn knows(op: &ElementwiseOp) -> bool {
-    select::job(op).is_some()
+    job(op).is_some()
 }
 
 /// Whether it can, or can let the operation's own loop do it, on operands of these types.
@@ -145,12 +149,27 @@ impl CodeRequest<'_> {
 
     /// Elements that are worked on at once.
     fn group(&self, target: Target) -> usize {
-        let wide = |register: Register| self.program.dtype(register).host_bytes() == 8;
-        let of = |step: &usize| {
-            let step = &self.program.steps[*step];
-            step.op.result.host_bytes() == 8 || step.inputs.iter().any(|&input| wide(input))
+        let steps = self.steps.iter().map(|&step| self.lane(&self.program.steps[step]));
+        let stored = |&(register, _): &(Register, usize)| self.program.dtype(register).host_bytes();
+        target.group(steps.chain(self.stores.iter().map(stored)).max().unwrap_or(1))
+    }
+
+    /// Bytes of the widest lanes in which a step is computed.
+    fn lane(&self, step: &Instr) -> usize {
+        let by = |(register, source): &(Register, ValueSource)| match source {
+            ValueSource::Constant(bits) if Some(register) == step.inputs.get(1) => Some(*bits),
+            _ => None,
         };
-        target.group(self.steps.iter().any(of))
+        let types = step.inputs.iter().map(|&input| self.program.dtype(input));
+        let lane = |dtype: DType| match NumberKind::of(dtype) {
+            Some(NumberKind::F16 | NumberKind::Bf16) => 4,
+            _ => dtype.host_bytes(),
+        };
+        let widest = types.chain([step.op.result]).map(lane).max().unwrap_or(1);
+        let computed = job(&step.op).map_or(1, |(job, kind)| {
+            select::computed_lane(job, kind, self.sources.iter().find_map(by))
+        });
+        widest.max(computed)
     }
 
     fn code(&self, target: Target) -> Option<(Vec<u8>, usize)> {
@@ -160,11 +179,11 @@ impl CodeRequest<'_> {
         }
         for &index in self.steps {
             let step = &self.program.steps[index];
-            let (job, kind) = select::job(&step.op)?;
+            let (job, kind) = job(&step.op)?;
             lowerer.step(job, kind, &step.inputs, Register::Step(index));
         }
         for &(register, array) in self.stores {
-            let kind = select::NumberKind::of(self.program.dtype(register))?;
+            let kind = NumberKind::of(self.program.dtype(register))?;
             let value = lowerer.packed(register, kind);
             lowerer.body.stores.push((value, array, kind.width()));
         }

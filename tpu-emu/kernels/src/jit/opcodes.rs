@@ -194,6 +194,9 @@ opcodes! {
 shifts! {
     VPROLD = 0 0x72 / 1;
     VPROLQ = 1 0x72 / 1;
+    VPSRLW = 0 0x71 / 2;
+    VPSRAW = 0 0x71 / 4;
+    VPSLLW = 0 0x71 / 6;
     VPSRLD = 0 0x72 / 2;
     VPSRLQ = 1 0x73 / 2;
     VPSRAD = 0 0x72 / 4;

@@ -1,4 +1,5 @@
 //! What the emitter knows: operations by kind and element type.
+use super::lower_divide::{Part, needs_doubles};
 use crate::elementwise::kind::{Direction, ElementwiseKind, Order};
 use crate::elementwise::program::ElementwiseOp;
 use tpu_base::tensor::DType;
@@ -63,6 +64,8 @@ pub(super) enum JitOp {
     Multiply,
     Square,
     Divide,
+    /// Of integers.
+    Division(Part),
     Maximum,
     Minimum,
     Clamp,
@@ -85,6 +88,10 @@ pub(super) enum JitOp {
     ShiftLeft,
     ShiftRight,
     ShiftArithmetic,
+    /// How many bits are set.
+    Ones,
+    /// How many bits before the first that is set are not.
+    LeadingZeros,
     Convert(NumberKind),
     /// The same bytes.
     Same,
@@ -136,12 +143,16 @@ pub(super) fn job(op: &ElementwiseOp) -> Option<(JitOp, NumberKind)> {
     let pred = kind == NumberKind::Pred;
     let integer = matches!(kind, NumberKind::Integer(..));
     let number = float || integer;
+    // Of more bits than these have, no float has all.
+    let short = matches!(kind, NumberKind::Integer(..=4, _));
     let (job, known) = match op.kind {
         ElementwiseKind::Add => (JitOp::Add, number || pred),
         ElementwiseKind::Subtract => (JitOp::Subtract, number),
         ElementwiseKind::Multiply => (JitOp::Multiply, number || pred),
         ElementwiseKind::Square => (JitOp::Square, number),
-        ElementwiseKind::Divide => (JitOp::Divide, float),
+        ElementwiseKind::Divide if float => (JitOp::Divide, true),
+        ElementwiseKind::Divide => (JitOp::Division(Part::Quotient), short),
+        ElementwiseKind::Remainder => (JitOp::Division(Part::Rest), short),
         ElementwiseKind::Maximum => (JitOp::Maximum, number || pred),
         ElementwiseKind::Minimum => (JitOp::Minimum, number || pred),
         ElementwiseKind::Clamp => (JitOp::Clamp, number),
@@ -180,6 +191,8 @@ pub(super) fn job(op: &ElementwiseOp) -> Option<(JitOp, NumberKind)> {
         ElementwiseKind::ShiftLeft => (JitOp::ShiftLeft, integer),
         ElementwiseKind::ShiftRightLogical => (JitOp::ShiftRight, integer),
         ElementwiseKind::ShiftRightArithmetic => (JitOp::ShiftArithmetic, integer),
+        ElementwiseKind::PopulationCount => (JitOp::Ones, integer),
+        ElementwiseKind::CountLeadingZeros => (JitOp::LeadingZeros, short),
         ElementwiseKind::BitcastConvert => {
             let whole = |kind: NumberKind| !matches!(kind, NumberKind::Pred | NumberKind::Raw(_));
             (JitOp::Same, whole(kind) && whole(result) && kind.width() == result.width())
@@ -198,7 +211,6 @@ pub(super) fn job(op: &ElementwiseOp) -> Option<(JitOp, NumberKind)> {
         | ElementwiseKind::Conjugate
         | ElementwiseKind::Cosh
         | ElementwiseKind::Cosine
-        | ElementwiseKind::CountLeadingZeros
         | ElementwiseKind::Digamma
         | ElementwiseKind::Erf
         | ElementwiseKind::ErfInv
@@ -215,11 +227,9 @@ pub(super) fn job(op: &ElementwiseOp) -> Option<(JitOp, NumberKind)> {
         | ElementwiseKind::MultiplyHigh
         | ElementwiseKind::NextAfter
         | ElementwiseKind::Polygamma
-        | ElementwiseKind::PopulationCount
         | ElementwiseKind::Power
         | ElementwiseKind::Real
         | ElementwiseKind::ReducePrecision
-        | ElementwiseKind::Remainder
         | ElementwiseKind::Sine
         | ElementwiseKind::Sinh
         | ElementwiseKind::Tan
@@ -227,6 +237,23 @@ pub(super) fn job(op: &ElementwiseOp) -> Option<(JitOp, NumberKind)> {
         | ElementwiseKind::Zeta => return None,
     };
     known.then_some((job, kind))
+}
+
+/// Bytes of the lanes in which an operation is done, where its second operand is that constant or
+/// none.
+pub(super) fn computed_lane(job: JitOp, kind: NumberKind, by: Option<u64>) -> usize {
+    match (job, kind) {
+        (JitOp::Division(_), NumberKind::Integer(width, signed)) => {
+            if needs_doubles(width, signed, by) { 8 } else { 4 }
+        }
+        // No instruction shifts bytes, and AVX2 has none that shifts words by several numbers.
+        (
+            JitOp::ShiftLeft | JitOp::ShiftRight | JitOp::ShiftArithmetic,
+            NumberKind::Integer(..=2, _),
+        ) if by.is_none() => 4,
+        (JitOp::LeadingZeros, _) => 4,
+        _ => kind.width(),
+    }
 }
 
 fn converts(from: NumberKind, to: NumberKind) -> bool {

@@ -37,12 +37,12 @@ impl Target {
         }
     }
 
-    /// Elements that are worked on at once, where some have 64 bits or where none has.
-    pub(super) fn group(self, wide: bool) -> usize {
-        match (self, wide) {
-            (Self::Avx512, false) => 16,
-            (Self::Avx512, true) | (Self::Avx2, false) => 8,
-            (Self::Avx2, true) => 4,
+    /// Elements that are worked on at once, where none has lanes of more bytes.
+    pub(super) fn group(self, lane: usize) -> usize {
+        match self {
+            Self::Avx512 if lane == 8 => 8,
+            Self::Avx512 => 16,
+            Self::Avx2 => 32 / lane,
         }
     }
 }

@@ -150,6 +150,9 @@ macro_rules! shifts {
 }
 
 shifts! {
+    VPSRLW = 0x71 / 2;
+    VPSRAW = 0x71 / 4;
+    VPSLLW = 0x71 / 6;
     VPSRLD = 0x72 / 2;
     VPSRLQ = 0x73 / 2;
     VPSRAD = 0x72 / 4;
