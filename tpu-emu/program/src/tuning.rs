@@ -143,6 +143,9 @@ pub(crate) const MIN_SHARED_REDUCTION_BYTES: usize = 1 << 20;
 /// Elements of one thread's chunk of a fused loop.
 pub(crate) const LOOP_CHUNK_ELEMENTS: usize = 32 * TILE_ELEMENTS;
 
+/// Parts of a fused loop in a hot loop, one a span, up to which each is bound to its arrays.
+pub(crate) const MAX_BOUND_PARTS: usize = 16;
+
 /// Operands and results that a loop takes without an allocation.
 pub(crate) const INLINE_LOOP_ARRAYS: usize = 16;
 

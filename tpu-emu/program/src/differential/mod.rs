@@ -3,6 +3,7 @@
 mod chains;
 mod columns;
 mod joined;
+mod rounds;
 mod spans;
 mod totals;
 mod wide;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use tpu_base::tensor::DType;
 use tpu_kernels::movement::iota::fill_iota;
 use tpu_kernels::parallel;
-use tpu_kernels::vm::{Bound, Input, Output, Stretched};
+use tpu_kernels::vm::{Input, Output, Stretched};
 
 thread_local! {
     /// Elements that are gathered for inputs.
@@ -98,31 +98,6 @@ pub(super) fn run_chunk<W: LoopValues>(fused: &FusedLoop, at: &W, elements: Rang
     });
 }
 
-/// The loop of a step with its arrays, where it is one call of machine code.
-pub(super) fn bind<'f>(frame: &'f Frame, fused: &FusedLoop, step: &Step) -> Option<Bound<'f>> {
-    if fused.elements > LOOP_CHUNK_ELEMENTS {
-        return None;
-    }
-    let dtypes = &fused.code.program().parameters;
-    let mut inputs = Vec::with_capacity(fused.inputs.len());
-    for ((input, mode), dtype) in fused.inputs.iter().zip(&fused.modes).zip(dtypes) {
-        let (LoopInput::Dense(operand) | LoopInput::Strided(operand, _)) = input else {
-            return None;
-        };
-        let (first, count) = match *mode {
-            AddressMode::Contiguous(first) => (first, fused.elements),
-            AddressMode::Scalar(first) => (first, 1),
-            _ => return None,
-        };
-        let width = dtype.host_bytes();
-        let cells = frame.cells(step.operands[*operand]);
-        inputs.push(Input::from(&cells[first * width..(first + count) * width]));
-    }
-    let outputs: Vec<Output<'f>> =
-        step.results.iter().map(|&result| Output::from(frame.cells(result))).collect();
-    fused.code.bind(fused.elements, &inputs, &outputs)
-}
-
 /// The first element of an input among those of the loop.
 fn first<W: LoopValues>(input: &LoopInput, at: &W) -> usize {
     match input {
@@ -165,9 +140,9 @@ fn gather_periods<W: LoopValues>(
 
 /// Where an input's elements are for one span after another.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
+pub(super) struct Stretch {
     /// The first one's number, in the operand or in what is gathered.
-    element: usize,
+    pub(super) element: usize,
     /// From the first one of a span to the first one of the next.
     step: usize,
     /// How many spans that holds for.
@@ -176,7 +151,7 @@ struct Stretch {
 
 impl Stretch {
     /// That of spans of `count` elements, from number `local` of the input on.
-    fn of(input: &LoopInput, mode: AddressMode, local: usize, count: usize) -> Self {
+    pub(super) fn of(input: &LoopInput, mode: AddressMode, local: usize, count: usize) -> Self {
         let (element, step, spans) = match (mode, input) {
             (AddressMode::Scalar(at), _) => (at, 0, usize::MAX),
             (AddressMode::Contiguous(at), _) => (at + local, count, usize::MAX),

@@ -19,8 +19,9 @@
 //! 1. A scalar loop that is hot runs as machine code to its end (`scalar_loop`).
 //! 2. Else it runs step by step, for up to `HOT_LOOP_ITERATIONS`.
 //! 3. A scalar loop that is hot by then goes on as machine code.
-//! 4. Any other loop binds its fused loops to their arrays, where they are machine code as a whole
-//!    and one chunk at most. Then it runs to its end without looking these up again.
+//! 4. Any other loop binds its fused loops to their arrays, where they are machine code as a whole,
+//!    one chunk at most, and of few spans (`bound_loop`). Then it runs to its end without looking
+//!    these up again.
 //!
 //! Iterations of scalar loops are counted over all runs of the program. Both forms of machine code
 //! need AVX-512 and memory for code; without them the steps run as before.
@@ -37,6 +38,7 @@
 //! Memory of a run's own is given back to the system early where somebody asks for it
 //! ([`frame::Frame::forget`]), from `MIN_DISCARDED_BYTES` on. The constants are those of
 //! `tuning.rs`.
+mod bound_loop;
 pub mod custom_call;
 pub mod frame;
 mod fused_loop;

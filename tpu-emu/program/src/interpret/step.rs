@@ -1,14 +1,14 @@
 //! Runs the steps of a plan.
+use super::bound_loop::{BoundLoop, Counts};
 use super::custom_call::{LaunchServices, PendingCall};
 use super::frame::Frame;
-use super::fused_loop::{bind, run_copy, run_loop};
+use super::fused_loop::{run_copy, run_loop};
 use super::row_fusion::run_rows;
 use crate::plan::{Plan, PlannedEach, PlannedStep, Slot, Step};
 use crate::tuning::{HOT_LOOP_ITERATIONS, INLINE_STEP_ARRAYS};
 use std::sync::atomic::Ordering;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::pack::{pack, unpack};
-use tpu_kernels::vm::Bound;
 use tpu_ops::Cx;
 use tpu_ops::custom_call::Stage;
 use tpu_stablehlo::ir::Locations;
@@ -16,7 +16,7 @@ use tpu_stablehlo::ir::Locations;
 /// A step of a hot loop.
 enum ReadyStep<'s> {
     /// Machine code with the arrays that it works on.
-    Bound(Bound<'s>),
+    Bound(BoundLoop<'s>),
     /// Any other step.
     Planned(&'s Step),
 }
@@ -290,7 +290,9 @@ impl Interpreter<'_> {
         &mut self,
         (condition, decision, body): (&[Step], Slot, &[Step]),
     ) -> Result<()> {
-        let [condition, body] = [condition, body].map(|steps| ready(self.frame, steps));
+        let counts = [condition, body].map(counts);
+        let condition = ready(self.frame, condition, &counts[0]);
+        let body = ready(self.frame, body, &counts[1]);
         loop {
             self.ready_steps(&condition)?;
             if self.frame.bytes(decision)[0] == 0 {
@@ -340,15 +342,29 @@ impl Interpreter<'_> {
     }
 }
 
+/// The counts that the steps of a hot loop read.
+fn counts(steps: &[Step]) -> Vec<Option<Counts>> {
+    let of = |step: &Step| match &step.kind {
+        PlannedStep::Fused(fused) => Some(Counts::of(fused)),
+        _ => None,
+    };
+    steps.iter().map(of).collect()
+}
+
 /// The steps of a hot loop, with their arrays where they are machine code.
-fn ready<'s>(frame: &'s Frame, steps: &'s [Step]) -> Vec<ReadyStep<'s>> {
-    let ready = |step: &'s Step| match &step.kind {
-        PlannedStep::Fused(fused) => {
-            bind(frame, fused, step).map_or(ReadyStep::Planned(step), ReadyStep::Bound)
+fn ready<'s>(
+    frame: &'s Frame,
+    steps: &'s [Step],
+    counts: &'s [Option<Counts>],
+) -> Vec<ReadyStep<'s>> {
+    let ready = |(step, counts): (&'s Step, &'s Option<Counts>)| match (&step.kind, counts) {
+        (PlannedStep::Fused(fused), Some(counts)) => {
+            let bound = BoundLoop::new(frame, fused, step, counts);
+            bound.map_or(ReadyStep::Planned(step), ReadyStep::Bound)
         }
         _ => ReadyStep::Planned(step),
     };
-    steps.iter().map(ready).collect()
+    steps.iter().zip(counts).map(ready).collect()
 }
 
 /// Whether a step calls a target that somebody registered.
