@@ -173,7 +173,17 @@ impl BodyReduce {
         if let Some(apart) = self.rows_apart(offsets) {
             return self.transposed(start, apart, lanes, inputs, held, next);
         }
+        let pick = self.reducer.pick_loops().filter(|_| dense);
         rows(&self.plan.reduced, [0], &mut |[at], count, [step]| {
+            if let (Some(pick), [values, indices], &[value, index]) = (pick, &mut held[..], inputs)
+            {
+                let mut widths = self.reducer.widths();
+                let [wide, narrow] = [(); 2].map(|()| widths.next().unwrap_or(1));
+                let held = [&mut values[..lanes * wide], &mut indices[..lanes * narrow]];
+                let from = [&value[(start + at) * wide..], &index[(start + at) * narrow..]];
+                (pick.columns)(held, from, [count, step]);
+                return Ok(());
+            }
             for at in (0..count).map(|index| at + index * step) {
                 let parts = inputs.iter().zip(self.reducer.widths());
                 let now: Vec<&[u8]> = if dense {

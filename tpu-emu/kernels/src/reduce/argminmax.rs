@@ -99,11 +99,17 @@ fn is_integer(dtype: DType) -> bool {
     for_dtype!(dtype, T: Int => T::DTYPE).is_some()
 }
 
+/// A loop over rows of values and indices.
+pub type PickColumns = fn(held: [&mut [u8]; 2], rows: [&[u8]; 2], [usize; 2]);
+
 /// Loops over values and indices, as bytes aligned for their types.
 #[derive(Debug, Clone, Copy)]
 pub struct PickLoops {
     /// Takes one more value and index into each of what is held, lane by lane.
     pub lanes: fn(held: [&mut [u8]; 2], next: [&[u8]; 2]),
+    /// Takes rows of values and indices, one after the other, into what is held. The last argument is
+    /// `[rows, step]`, where a step leads from the start of one row to that of the next.
+    pub columns: PickColumns,
     /// Takes a row of values and indices into the one that is held.
     pub row: fn(held: [&mut [u8]; 2], row: [&[u8]; 2]),
 }
@@ -111,9 +117,9 @@ pub struct PickLoops {
 impl PickLoops {
     fn of<V: Comparable>(largest: bool) -> Self {
         if largest {
-            Self { lanes: lanes::<V, true>, row: row::<V, true> }
+            Self { lanes: lanes::<V, true>, columns: columns::<V, true>, row: row::<V, true> }
         } else {
-            Self { lanes: lanes::<V, false>, row: row::<V, false> }
+            Self { lanes: lanes::<V, false>, columns: columns::<V, false>, row: row::<V, false> }
         }
     }
 }
@@ -169,11 +175,73 @@ impl<V: Comparable, const LARGEST: bool> simd::Loop for Lanes<'_, V, LARGEST> {
     #[inline(always)]
     fn run(self) {
         let held = self.held.0.iter_mut().zip(self.held.1);
-        for ((value, index), (&next, &place)) in held.zip(self.next.0.iter().zip(self.next.1)) {
-            let kept = beats::<V, LARGEST>(*value, next) | value.is_nan();
-            let first = kept | ((*value == next) & (*index < place));
-            *value = if kept { *value } else { next };
-            *index = if first { *index } else { place };
+        for (held, (&next, &place)) in held.zip(self.next.0.iter().zip(self.next.1)) {
+            take::<V, LARGEST>(held, (next, place));
+        }
+    }
+}
+
+/// Takes one more value and index into what is held.
+#[inline(always)]
+fn take<V: Comparable, const LARGEST: bool>(
+    (value, index): (&mut V, &mut i32),
+    (next, place): (V, i32),
+) {
+    let kept = beats::<V, LARGEST>(*value, next) | value.is_nan();
+    let first = kept | ((*value == next) & (*index < place));
+    *value = if kept { *value } else { next };
+    *index = if first { *index } else { place };
+}
+
+fn columns<V: Comparable, const LARGEST: bool>(
+    held: [&mut [u8]; 2],
+    rows: [&[u8]; 2],
+    [count, step]: [usize; 2],
+) {
+    let [values, indices] = held;
+    let held = (cast_slice_mut(values), cast_slice_mut(indices));
+    let rows = (cast_slice(rows[0]), cast_slice(rows[1]));
+    simd::run(PickedColumns::<V, LARGEST> { held, rows, count, step });
+}
+
+struct PickedColumns<'a, V, const LARGEST: bool> {
+    held: (&'a mut [V], &'a mut [i32]),
+    rows: (&'a [V], &'a [i32]),
+    count: usize,
+    step: usize,
+}
+
+/// Columns whose values and indices stay in registers from row to row.
+const COLUMNS: usize = 16;
+
+impl<V: Comparable, const LARGEST: bool> simd::Loop for PickedColumns<'_, V, LARGEST> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { held, rows, count, step } = self;
+        let (values, rest) = held.0.as_chunks_mut::<COLUMNS>();
+        let (places, last) = held.1.as_chunks_mut::<COLUMNS>();
+        let mut first = 0;
+        for (values, places) in values.iter_mut().zip(places) {
+            let (mut held, mut at) = (*values, *places);
+            for start in (0..count).map(|row| row * step + first) {
+                let next = &rows.0[start..start + COLUMNS];
+                let place = &rows.1[start..start + COLUMNS];
+                for (held, (&next, &place)) in
+                    held.iter_mut().zip(&mut at).zip(next.iter().zip(place))
+                {
+                    take::<V, LARGEST>(held, (next, place));
+                }
+            }
+            (*values, *places) = (held, at);
+            first += COLUMNS;
+        }
+        for start in (0..count).map(|row| row * step + first) {
+            let next = rows.0[start..].iter().zip(&rows.1[start..]);
+            for (held, (&next, &place)) in rest.iter_mut().zip(&mut *last).zip(next) {
+                take::<V, LARGEST>(held, (next, place));
+            }
         }
     }
 }
@@ -313,6 +381,38 @@ mod tests {
                         one_by_one(largest, init, &row[lane..=lane], &indices[lane..=lane]);
                     let found = (values[lane].to_bits(), places[lane]);
                     assert_eq!(found, (wanted.0.to_bits(), wanted.1), "{level:?} {lane}");
+                }
+            });
+        }
+    }
+    #[test]
+    fn columns_keep_what_their_rows_keep_one_after_the_other() {
+        const SOME: [f32; 7] = [0.0, -0.0, 1.5, -1.5, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+        let mut state = 7_u32;
+        let mut below = |count: usize| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state as usize / 65_536 % count
+        };
+        for round in 0..120 {
+            let lanes = [1, 15, 16, 17, 40][round % 5];
+            let (count, step) = ([0, 1, 2, 9][round / 5 % 4], lanes + round % 3);
+            let kinds = [2, 6, 7][round % 3];
+            let values: Vec<f32> = (0..9 * step).map(|_| SOME[below(kinds)]).collect();
+            let indices: Vec<i32> =
+                (0..9 * step).map(|_| i32::try_from(below(9)).unwrap()).collect();
+            let largest = round % 2 == 0;
+            let loops = PickLoops::of::<f32>(largest);
+            simd::at_every_level(|level| {
+                let (mut held, mut places) = (vec![-0.0_f32; lanes], vec![3; lanes]);
+                let both = [cast_slice_mut(&mut held), cast_slice_mut(&mut places)];
+                (loops.columns)(both, [cast_slice(&values), cast_slice(&indices)], [count, step]);
+                for lane in 0..lanes {
+                    let column = |row: usize| row * step + lane;
+                    let row: Vec<f32> = (0..count).map(|row| values[column(row)]).collect();
+                    let at: Vec<i32> = (0..count).map(|row| indices[column(row)]).collect();
+                    let wanted = one_by_one(largest, (-0.0, 3), &row, &at);
+                    let found = (held[lane].to_bits(), places[lane]);
+                    assert_eq!(found, (wanted.0.to_bits(), wanted.1), "{level:?} {lane} {row:?}");
                 }
             });
         }
