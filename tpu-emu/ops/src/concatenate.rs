@@ -1,5 +1,6 @@
 //! Arrays one after another along an axis.
 use super::{Cost, Cx, Entry, Kernel, Lowered, Relayout, ShardingRule, Site, factors};
+use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::block_copy::{BlockCopy, in_turn};
@@ -46,24 +47,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     if site.operands.len() == 1 {
         return Ok(Lowered::View);
     }
-    let axis = site.index("dimension")?;
-    let result = &site.results[0];
-    let width = result.dtype.host_bytes();
-    let to = result.strides();
-    let mut parts = Vec::with_capacity(site.operands.len());
-    let mut start = 0;
-    for operand in site.operands {
-        let copy = BlockCopy::new(width, &operand.dims, &operand.strides(), &to);
-        // An operand without elements may begin past the end.
-        if operand.elements() > 0 {
-            parts.push(Some((start * to[axis] * width, copy)));
-        } else {
-            parts.push(None);
-        }
-        start += operand.dims[axis];
-    }
-    let rows = result.dims[..axis].iter().product();
-    Ok(Lowered::Kernel(Box::new(Concatenate { width, rows, parts })))
+    Ok(Lowered::Kernel(Box::new(Concatenate::new(
+        site.operands,
+        site.index("dimension")?,
+        &site.results[0],
+    ))))
+}
+
+/// What puts operands of these shapes side by side along an axis, into a result of this shape.
+pub fn side_by_side(operands: &[Shape], axis: usize, result: &Shape) -> Arc<dyn Kernel> {
+    Arc::new(Concatenate::new(operands, axis, result))
 }
 
 /// Each operand into its part of the result.
@@ -78,6 +71,24 @@ struct Concatenate {
 }
 
 impl Concatenate {
+    fn new(operands: &[Shape], axis: usize, result: &Shape) -> Self {
+        let width = result.dtype.host_bytes();
+        let to = result.strides();
+        let mut parts = Vec::with_capacity(operands.len());
+        let mut start = 0;
+        for operand in operands {
+            let copy = BlockCopy::new(width, &operand.dims, &operand.strides(), &to);
+            // An operand without elements may begin past the end.
+            if operand.elements() > 0 {
+                parts.push(Some((start * to[axis] * width, copy)));
+            } else {
+                parts.push(None);
+            }
+            start += operand.dims[axis];
+        }
+        Self { width, rows: result.dims[..axis].iter().product(), parts }
+    }
+
     /// The bytes of every operand in each row, where there are equally many of each, and rows lie
     /// side by side in all operands.
     fn in_each_row(&self) -> Option<usize> {

@@ -80,7 +80,19 @@ impl Edges {
             to: first(&to, |span| span.to) * width,
             copy: BlockCopy::new(width, &counts, &from, &steps),
         });
-        Lowered::Kernel(Box::new(Pad { width, elements: result.elements(), copy }))
+        let along = if copy.is_some() { self.along() } else { None };
+        Lowered::Kernel(Box::new(Pad { width, elements: result.elements(), copy, along }))
+    }
+
+    /// The only axis with room around the elements, and how much there is before them, if none is
+    /// between them and none of them is cut off.
+    fn along(&self) -> Option<(usize, usize)> {
+        let mut longer =
+            (0..self.low.len()).filter(|&axis| (self.low[axis], self.high[axis]) != (0, 0));
+        let axis = longer.next()?;
+        let only = longer.next().is_none() && self.interior.iter().all(|&interior| interior == 0);
+        let low = usize::try_from(self.low[axis]).ok()?;
+        (only && self.high[axis] >= 0).then_some((axis, low))
     }
 }
 
@@ -135,6 +147,8 @@ struct Pad {
     elements: usize,
     /// `None` where no element of the operand is left.
     copy: Option<OperandBox>,
+    /// The axis along which there is room around the operand, and where that begins.
+    along: Option<(usize, usize)>,
 }
 
 impl Kernel for Pad {
@@ -159,6 +173,10 @@ impl Kernel for Pad {
             copy.run_shared(&operands[0][*from..], &mut results[0][*to..]);
         }
         Ok(())
+    }
+
+    fn pads(&self) -> Option<(usize, usize)> {
+        self.along
     }
 
     fn moves(&self, most: usize) -> Option<Moves> {

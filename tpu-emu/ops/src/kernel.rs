@@ -150,6 +150,12 @@ pub trait Kernel: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The axis along which its first operand is a part of its result, and the operand's first
+    /// index there, if its second operand is all else and other axes are as long in both.
+    fn pads(&self) -> Option<(usize, usize)> {
+        None
+    }
+
     /// What it does, if it has one result and only moves elements, in at most `most` runs.
     fn moves(&self, most: usize) -> Option<Moves> {
         let _ = most;

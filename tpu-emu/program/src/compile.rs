@@ -5,16 +5,17 @@
 //!    imported: shapes of later operations may depend on the bytes of earlier ones.
 //! 3. Loop invariants (`passes/loop_invariants`), from graph to graph.
 //! 4. One update to a row (`passes/one_hot`), from graph to graph.
-//! 5. Picked elements (`passes/picked`), from graph to graph.
-//! 6. Rounded values (`passes/rounded`), from graph to graph.
-//! 7. Dead code (`passes/dead_code`), from graph to graph.
-//! 8. Absorbed work (`passes/absorbed_work`), from graph to graph.
-//! 9. Loop fusion (`passes/fuse/loop_fusion`), from graph to steps.
-//! 10. Row fusion (`passes/fuse/row_fusion`), from steps to steps.
-//! 11. Scalar loops (`passes/scalar_loops`), from steps to steps.
-//! 12. Buffer assignment (`plan/assign`), from steps to a plan.
-//! 13. Recomputation (`recompute`), from graph to graph, where that plan is large, and once more
-//!     with products where it does not fit: 7 to 12 follow again.
+//! 5. Sums of padded arrays (`passes/joined_pads`), from graph to graph.
+//! 6. Picked elements (`passes/picked`), from graph to graph.
+//! 7. Rounded values (`passes/rounded`), from graph to graph.
+//! 8. Dead code (`passes/dead_code`), from graph to graph.
+//! 9. Absorbed work (`passes/absorbed_work`), from graph to graph.
+//! 10. Loop fusion (`passes/fuse/loop_fusion`), from graph to steps.
+//! 11. Row fusion (`passes/fuse/row_fusion`), from steps to steps.
+//! 12. Scalar loops (`passes/scalar_loops`), from steps to steps.
+//! 13. Buffer assignment (`plan/assign`), from steps to a plan.
+//! 14. Recomputation (`recompute`), from graph to graph, where that plan is large, and once more
+//!     with products where it does not fit: 8 to 13 follow again.
 //!
 //! What runs next, `interpret` does. No pass changes the bits of a result, which the
 //! random programs of `differential` hold each of them to.
@@ -22,7 +23,8 @@ use crate::chip_plan::ChipProgram;
 use crate::graph::Graph;
 use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
 use crate::passes::{
-    absorbed_work, dead_code, loop_invariants, one_hot, parted, picked, rounded, scalar_loops,
+    absorbed_work, dead_code, joined_pads, loop_invariants, one_hot, parted, picked, rounded,
+    scalar_loops,
 };
 use crate::plan::{Plan, StorageForm, assign};
 use crate::recompute;
@@ -40,6 +42,8 @@ pub struct Passes {
     pub(crate) loop_invariants: bool,
     /// Bytes of an array with one update to a row from which on it is made by choices.
     pub(crate) one_hot_from: usize,
+    /// Sums of padded arrays that meet nowhere are these arrays side by side.
+    pub(crate) joined_pads: bool,
     /// Bytes of an elementwise result from which on a gather takes elements of what it is made of.
     pub(crate) picked_from: usize,
     /// Bytes of a value from which on it is rounded where it is made, if only products that do so
@@ -77,6 +81,7 @@ impl Passes {
         constant_folding: true,
         loop_invariants: true,
         one_hot_from: MIN_ONE_HOT_BYTES,
+        joined_pads: true,
         picked_from: MIN_PICKED_BYTES,
         rounded_from: MIN_ROUNDED_BYTES,
         parted_from: MIN_PARTED_BYTES,
@@ -100,6 +105,7 @@ impl Passes {
         constant_folding: false,
         loop_invariants: false,
         one_hot_from: usize::MAX,
+        joined_pads: false,
         picked_from: usize::MAX,
         rounded_from: usize::MAX,
         parted_from: usize::MAX,
@@ -123,10 +129,11 @@ impl Passes {
     pub(crate) const ALWAYS: Self = Self { always_made_again: true, room: 0, ..Self::EAGER };
 
     /// All of them but one, for each that is for programs on one device too.
-    pub(crate) const ALL_BUT_ONE: [Self; 12] = [
+    pub(crate) const ALL_BUT_ONE: [Self; 13] = [
         Self { constant_folding: false, ..Self::ALL },
         Self { loop_invariants: false, ..Self::ALL },
         Self { one_hot_from: usize::MAX, ..Self::ALL },
+        Self { joined_pads: false, ..Self::ALL },
         Self { picked_from: usize::MAX, ..Self::ALL },
         Self { rounded_from: usize::MAX, ..Self::ALL },
         Self { parted_from: usize::MAX, ..Self::ALL },
@@ -175,6 +182,9 @@ fn shrunk(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> (StepB
         loop_invariants::hoist(graph);
     }
     one_hot::choose(graph, passes.one_hot_from);
+    if passes.joined_pads {
+        joined_pads::join(graph);
+    }
     picked::pick(graph, passes.picked_from);
     rounded::round(graph, passes.rounded_from);
     parted::part(graph, passes.parted_from);

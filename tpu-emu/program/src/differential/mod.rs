@@ -16,7 +16,7 @@ use crate::interpret::frame::Frame;
 use crate::interpret::region::make_body;
 use crate::interpret::step::Interpreter;
 use crate::passes::scalar_loops::tests::FORI_LOOP;
-use crate::passes::{absorbed_work, one_hot, parted, picked, rounded};
+use crate::passes::{absorbed_work, joined_pads, one_hot, parted, picked, rounded};
 use crate::plan::check::planned;
 use crate::plan::{Plan, Slot};
 use crate::recompute::tests::late_reader;
@@ -227,6 +227,8 @@ fn every_pass_makes_another_plan_of_some_program() {
     programs.extend(absorbed.into_iter().map(|(text, _)| (text, vec![None; 2])));
     let others = one_hot::tests::programs().into_iter().chain(picked::tests::programs());
     programs.extend(others.map(|text| (text, vec![None; 3])));
+    let [slices, ..] = joined_pads::tests::programs();
+    programs.push((slices, vec![None; 2]));
     let [of_products, ..] = rounded::tests::programs(512);
     programs.push((of_products, vec![None]));
     programs.push((parted::tests::large(), vec![None; 3]));

@@ -4,6 +4,7 @@ pub(crate) mod clamped;
 pub(crate) mod constant_fold;
 pub(crate) mod dead_code;
 pub mod fuse;
+pub(crate) mod joined_pads;
 pub(crate) mod loop_invariants;
 pub(crate) mod one_hot;
 pub(crate) mod parted;
