@@ -125,10 +125,14 @@ pub(super) struct CodeRequest<'p> {
 impl Native {
     /// Compiles operations; `None` where the system gives no memory for code.
     pub(super) fn new(part: &CodeRequest<'_>) -> Option<Self> {
-        let target = Target::here()?;
-        let (code, entry) = part.code(target)?;
+        // Also what other processors would get.
         #[cfg(any(test, feature = "testing"))]
-        verify::verify(&code, entry, &part.contract(target));
+        for target in Target::ALL {
+            if let Some((code, entry)) = part.code(target) {
+                verify::verify(&code, entry, &part.contract(target));
+            }
+        }
+        let (code, entry) = part.code(Target::here()?)?;
         Function::new(&code, entry).map(Self)
     }
 

@@ -12,6 +12,10 @@ pub(super) enum Target {
 }
 
 impl Target {
+    /// All of them.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) const ALL: [Self; 2] = [Self::Avx512, Self::Avx2];
+
     /// What this thread's vectors are; `None` for those that no machine code is written for.
     pub(super) fn here() -> Option<Self> {
         match level() {
