@@ -102,7 +102,7 @@ impl Reducer {
         {
             let [wide, narrow] = [wide, narrow].map(|dtype| lanes * dtype.host_bytes());
             let held = [&mut values[..wide], &mut indices[..narrow]];
-            (pick.lanes)(held, [&value[..wide], &index[..narrow]]);
+            (pick.columns)(held, [&value[..wide], &index[..narrow]], [1, 0]);
             return Ok(());
         }
         let mut inputs: Vec<&[u8]> = Vec::with_capacity(2 * elements.len());

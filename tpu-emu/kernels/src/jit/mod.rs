@@ -8,8 +8,8 @@
 //!
 //! * A piece of a loop over arrays, for [`crate::vm`]. Its code is straight over a group of 16
 //!   elements, or of 8 where some have 64 bits; in AVX2 over a vector of the widest lanes, which are
-//!   4 to 32 elements. The last, short group runs a
-//!   copy with masks; in AVX2, a copy for one element after the other.
+//!   4 to 32 elements. The last, short group runs a copy with masks; in AVX2, a copy for one element
+//!   after the other.
 //! * A [`ScalarLoop`]: a `while` over single elements, with condition, body and the jump back. Each
 //!   variable that changes has a register of its own, or a place on the stack; a loop with too many
 //!   of them gets no code.
@@ -21,7 +21,8 @@
 //! | an element at a computed index | does not occur | `address`: moved inside, or skipped |
 //! | any other | stays a call over a tile | `libcall`: a call on one element |
 //!
-//! On the way to code, `select` names the operation, and the files `lower*` make instructions over values that are each made once. They are those of AVX-512 (`opcodes`). For
+//! On the way to code, `select` names the operation, and the files `lower*` make instructions over
+//! values that are each made once. They are those of AVX-512 (`opcodes`). For
 //! AVX2, `avx2` lets stand what has the same operands there, as the table in `vex` says, and writes
 //! the rest as a few others (docs/decisions/0156). Then `regalloc` gives registers in one pass,
 //! `encode` writes bytes, and `code_memory` holds them. A register is taken from the value whose

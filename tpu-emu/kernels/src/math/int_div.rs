@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use tpu_base::tensor::DType;
 
 /// Added to a number below 2^51, it rounds to a whole number that the lowest bits of the sum hold.
-const SHIFT: f64 = 6_755_399_441_055_744.0;
+pub(crate) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
 /// An integer of 32 bits.
 trait Word: Pod + PartialEq {

@@ -105,10 +105,9 @@ pub type PickColumns = fn(held: [&mut [u8]; 2], rows: [&[u8]; 2], [usize; 2]);
 /// Loops over values and indices, as bytes aligned for their types.
 #[derive(Debug, Clone, Copy)]
 pub struct PickLoops {
-    /// Takes one more value and index into each of what is held, lane by lane.
-    pub lanes: fn(held: [&mut [u8]; 2], next: [&[u8]; 2]),
-    /// Takes rows of values and indices, one after the other, into what is held. The last argument is
-    /// `[rows, step]`, where a step leads from the start of one row to that of the next.
+    /// Takes rows of values and indices, one after the other, into what is held, lane by lane. The
+    /// last argument is `[rows, step]`, where a step leads from the start of one row to that of the
+    /// next.
     pub columns: PickColumns,
     /// Takes a row of values and indices into the one that is held.
     pub row: fn(held: [&mut [u8]; 2], row: [&[u8]; 2]),
@@ -117,9 +116,9 @@ pub struct PickLoops {
 impl PickLoops {
     fn of<V: Comparable>(largest: bool) -> Self {
         if largest {
-            Self { lanes: lanes::<V, true>, columns: columns::<V, true>, row: row::<V, true> }
+            Self { columns: columns::<V, true>, row: row::<V, true> }
         } else {
-            Self { lanes: lanes::<V, false>, columns: columns::<V, false>, row: row::<V, false> }
+            Self { columns: columns::<V, false>, row: row::<V, false> }
         }
     }
 }
@@ -156,29 +155,6 @@ values! {
 #[inline(always)]
 fn beats<V: Comparable, const LARGEST: bool>(a: V, b: V) -> bool {
     if LARGEST { a > b } else { a < b }
-}
-
-fn lanes<V: Comparable, const LARGEST: bool>(held: [&mut [u8]; 2], next: [&[u8]; 2]) {
-    let [values, indices] = held;
-    let held = (cast_slice_mut(values), cast_slice_mut(indices));
-    simd::run(Lanes::<V, LARGEST> { held, next: (cast_slice(next[0]), cast_slice(next[1])) });
-}
-
-struct Lanes<'a, V, const LARGEST: bool> {
-    held: (&'a mut [V], &'a mut [i32]),
-    next: (&'a [V], &'a [i32]),
-}
-
-impl<V: Comparable, const LARGEST: bool> simd::Loop for Lanes<'_, V, LARGEST> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let held = self.held.0.iter_mut().zip(self.held.1);
-        for (held, (&next, &place)) in held.zip(self.next.0.iter().zip(self.next.1)) {
-            take::<V, LARGEST>(held, (next, place));
-        }
-    }
 }
 
 /// Takes one more value and index into what is held.
@@ -375,7 +351,7 @@ mod tests {
                 );
                 let (mut values, mut places) = (vec![init.0; length], vec![init.1; length]);
                 let held = [cast_slice_mut(&mut values), cast_slice_mut(&mut places)];
-                (loops.lanes)(held, [cast_slice(&row), cast_slice(&indices)]);
+                (loops.columns)(held, [cast_slice(&row), cast_slice(&indices)], [1, 0]);
                 for lane in 0..length {
                     let wanted =
                         one_by_one(largest, init, &row[lane..=lane], &indices[lane..=lane]);

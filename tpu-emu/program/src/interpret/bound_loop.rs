@@ -17,10 +17,10 @@ use tpu_kernels::vm::{Bound, Input, Output};
 pub(super) struct Counts(Vec<Option<Aligned>>);
 
 impl Counts {
-    /// Those of a loop that can be bound; none for another one.
-    pub(super) fn of(fused: &FusedLoop) -> Self {
+    /// Those of a loop that may be bound; `None` for another one.
+    pub(super) fn of(fused: &FusedLoop) -> Option<Self> {
         if !may_be_bound(fused) {
-            return Self(Vec::new());
+            return None;
         }
         let dtypes = &fused.code.program().parameters;
         let array = |(input, &dtype): (&LoopInput, &DType)| match *input {
@@ -31,7 +31,7 @@ impl Counts {
             }
             _ => None,
         };
-        Self(fused.inputs.iter().zip(dtypes).map(array).collect())
+        Some(Self(fused.inputs.iter().zip(dtypes).map(array).collect()))
     }
 }
 
@@ -40,16 +40,14 @@ impl Counts {
 pub(super) struct BoundLoop<'f>(Vec<Bound<'f>>);
 
 impl<'f> BoundLoop<'f> {
-    /// The loop of a step; `None` where it is not machine code as a whole, or not a few spans.
+    /// The loop of a step with its counts; `None` where it is not machine code as a whole, or not a few
+    /// spans.
     pub(super) fn new(
         frame: &'f Frame,
         fused: &FusedLoop,
         step: &Step,
         counts: &'f Counts,
     ) -> Option<Self> {
-        if !may_be_bound(fused) {
-            return None;
-        }
         let spans = spans(fused)?;
         let bind = |span: &Range<usize>| bind(frame, fused, step, counts, span);
         spans.iter().map(bind).collect::<Option<Vec<_>>>().map(Self)
@@ -106,23 +104,12 @@ fn bind<'f>(
     let mut inputs = Vec::with_capacity(fused.inputs.len());
     for (index, (input, &mode)) in fused.inputs.iter().zip(&fused.modes).enumerate() {
         let width = dtypes[index].host_bytes();
-        let each = match mode {
-            AddressMode::Scalar(_) | AddressMode::ScalarRuns(_) => 1,
-            AddressMode::Table(elements) => elements,
-            _ => count,
-        };
+        let each = mode.read_by(count);
         let bytes = |element: usize| element * width..(element + each) * width;
-        if let LoopInput::Iota(..) = input {
+        let Some(operand) = input.operand_with(span.start) else {
             let array = counts.0.get(index)?.as_ref()?;
             inputs.push(Input::from(&array.bytes()[bytes(span.start)]));
             continue;
-        }
-        let operand = match input {
-            LoopInput::Dense(operand)
-            | LoopInput::Strided(operand, _)
-            | LoopInput::Table(operand, _) => *operand,
-            LoopInput::Concat(view) => view.at(span.start).0,
-            LoopInput::Iota(..) => return None,
         };
         let element = Stretch::of(input, mode, span.start, count).element;
         inputs.push(Input::from(&frame.cells(step.operands[operand])[bytes(element)]));

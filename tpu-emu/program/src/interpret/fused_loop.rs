@@ -229,21 +229,10 @@ fn spans_of<W: LoopValues>(
             (&fused.inputs[index], fused.modes[index], dtypes[index].host_bytes());
         let local = start - first(input, at);
         let Stretch { element, step, .. } = Stretch::of(input, mode, local, count);
-        let each = match mode {
-            AddressMode::Scalar(_) | AddressMode::ScalarRuns(_) => 1,
-            AddressMode::Table(elements) => elements,
-            _ => count,
-        };
+        let each = mode.read_by(count);
         let bytes = element * width..(element + (spans - 1) * step + each) * width;
         let gathered = matches!(mode, AddressMode::Gathered | AddressMode::Periodic { .. });
-        let operand = match input {
-            _ if gathered => None,
-            LoopInput::Dense(operand)
-            | LoopInput::Strided(operand, _)
-            | LoopInput::Table(operand, _) => Some(*operand),
-            LoopInput::Concat(view) => Some(view.at(local).0),
-            LoopInput::Iota(..) => None,
-        };
+        let operand = if gathered { None } else { input.operand_with(local) };
         let elements: Input<'_> = match operand {
             Some(operand) => {
                 let from = at.operand(operand);

@@ -342,10 +342,10 @@ impl Interpreter<'_> {
     }
 }
 
-/// The counts that the steps of a hot loop read.
+/// The counts that the steps of a hot loop read which may be bound.
 fn counts(steps: &[Step]) -> Vec<Option<Counts>> {
     let of = |step: &Step| match &step.kind {
-        PlannedStep::Fused(fused) => Some(Counts::of(fused)),
+        PlannedStep::Fused(fused) => Counts::of(fused),
         _ => None,
     };
     steps.iter().map(of).collect()

@@ -49,12 +49,14 @@ fn block(graph: &mut Graph, code: &mut Subgraph, zeros: &mut FxHashSet<ValueId>)
         gone.extend(sum.parts.iter().map(|part| part.2).chain(sum.adds.drain(..)));
         roots.extend(root.map(|root| (root, sum)));
     }
-    let nodes = std::mem::take(&mut code.nodes);
-    for (index, node) in nodes.iter().enumerate() {
-        match roots.remove(&index) {
-            Some(sum) => side_by_side_of(graph, node, sum, &nodes, &mut code.nodes),
-            None if gone.contains(&index) => {}
-            None => code.nodes.push(node.clone()),
+    let mut pads: FxHashMap<usize, Node> = FxHashMap::default();
+    for (index, node) in std::mem::take(&mut code.nodes).into_iter().enumerate() {
+        if let Some(sum) = roots.remove(&index) {
+            side_by_side_of(graph, &node, sum, &pads, &mut code.nodes);
+        } else if gone.contains(&index) {
+            pads.insert(index, node);
+        } else {
+            code.nodes.push(node);
         }
     }
 }
@@ -113,7 +115,7 @@ fn side_by_side_of(
     graph: &mut Graph,
     add: &Node,
     mut sum: Sum,
-    nodes: &[Node],
+    pads: &FxHashMap<usize, Node>,
     into: &mut Vec<Node>,
 ) {
     let NodeKind::Elementwise(op) = add.work else { return };
@@ -142,7 +144,7 @@ fn side_by_side_of(
             shapes.push(shape);
         }
         end = first + count;
-        let Some(pad) = nodes.get(index) else { continue };
+        let Some(pad) = pads.get(&index) else { continue };
         // Zeros are added still: they change the sign of a zero.
         let part = graph.add(pad.shapes[0].clone());
         let work = NodeKind::Elementwise(op);

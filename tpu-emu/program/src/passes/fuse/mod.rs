@@ -83,6 +83,19 @@ pub(crate) enum LoopInput {
     Table(usize, usize),
 }
 
+impl LoopInput {
+    /// The operand that has an element of it; `None` for what is counted.
+    pub(crate) fn operand_with(&self, element: usize) -> Option<usize> {
+        match self {
+            Self::Dense(operand) | Self::Strided(operand, _) | Self::Table(operand, _) => {
+                Some(*operand)
+            }
+            Self::Concat(view) => Some(view.at(element).0),
+            Self::Iota(..) => None,
+        }
+    }
+}
+
 /// One loop over `elements` elements.
 #[derive(Debug, Clone)]
 pub(crate) struct FusedLoop {

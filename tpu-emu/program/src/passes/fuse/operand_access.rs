@@ -88,6 +88,15 @@ impl AddressMode {
         }
     }
 
+    /// How many elements a span of so many reads.
+    pub(crate) fn read_by(self, count: usize) -> usize {
+        match self {
+            Self::Scalar(_) | Self::ScalarRuns(_) => 1,
+            Self::Table(elements) => elements,
+            _ => count,
+        }
+    }
+
     /// Elements that are gathered in the scratch memory.
     fn scratch_elements(self, input: &LoopInput) -> usize {
         match (self, input) {
