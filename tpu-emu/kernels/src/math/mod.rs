@@ -1,8 +1,8 @@
 //! Functions of real numbers are written without branches, so that loops over them become vectors.
 //!
 //! A function of single precision is computed in single precision where `short` has it, else in
-//! double precision and rounded once. All vector widths give the same bits: nothing here is fused,
-//! reordered or approximated by an instruction.
+//! double precision and rounded once. All vector widths give the same bits: nothing here is
+//! reordered, approximated by an instruction, or fused but where it says so ([`Fused`]).
 //!
 //! [`unary`] and [`binary`] choose the loop of a function by the element type:
 //!
@@ -33,7 +33,7 @@ mod tuning;
 
 use super::elementwise::loops::each;
 use super::elementwise::program::{Immediate, LoopFn};
-use super::simd::{self, Loop};
+use super::simd::{self, Fused, FusedLoop, Loop};
 use tuning::WIDEN_ELEMENTS;
 
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -49,7 +49,7 @@ pub trait RealFunction {
     const HAS_FAR: bool = false;
 
     /// The function of a number of single precision.
-    fn single(x: f32) -> f32;
+    fn single<M: Fused>(x: f32) -> f32;
 
     /// The function in double precision.
     fn double(x: f64) -> f64;
@@ -109,7 +109,7 @@ macro_rules! computed {
     };
 }
 
-/// Writes [`RealFunction`] for a type of its own.
+/// Writes [`RealFunction`] for a type of its own. `M` is how the machine multiplies and adds.
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident $ulps:literal
         $way:ident $single:expr, $double:expr $(, where $is_far:expr => $far:expr)?;)*) => {$(
@@ -122,7 +122,7 @@ macro_rules! functions {
             $(const HAS_FAR: bool = { _ = $far; true };)?
 
             #[inline(always)]
-            fn single(x: f32) -> f32 {
+            fn single<M: Fused>(x: f32) -> f32 {
                 computed!($way $single, x)
             }
 
@@ -152,17 +152,17 @@ macro_rules! functions {
 
 functions! {
     /// `e^x`.
-    Exponential 0.95 short short::exp, exp::exp;
+    Exponential 0.95 short short::exp::<M>, exp::exp;
     /// `e^x - 1`.
-    ExponentialMinusOne 1.1 short short::exp_m1, exp::exp_m1;
+    ExponentialMinusOne 1.1 short short::exp_m1::<M>, exp::exp_m1;
     /// The natural logarithm.
-    Log 0.95 short short::log, log::log;
+    Log 0.95 short short::log::<M>, log::log;
     /// `ln (1 + x)`.
-    LogPlusOne 1.01 short short::log_1p, log::log_1p;
+    LogPlusOne 1.01 short short::log_1p::<M>, log::log_1p;
     /// `1 / (1 + e^-x)`.
-    Logistic 2.45 short short::logistic, exp::logistic;
+    Logistic 2.45 short short::logistic::<M>, exp::logistic;
     /// The hyperbolic tangent.
-    Tanh 2.6 short short::tanh, exp::tanh;
+    Tanh 2.6 short short::tanh::<M>, exp::tanh;
     /// The hyperbolic sine.
     Sinh 0.51 long exp::sinh_single, f64::sinh;
     /// The hyperbolic cosine.
@@ -192,7 +192,7 @@ functions! {
     /// One less the error function.
     Erfc 0.51 long erf::erfc_single, libm::erfc;
     /// The inverse of the error function; NaN past ±1.
-    ErfInv 4.7 short short::erf_inv, special::erf_inv;
+    ErfInv 4.7 short short::erf_inv::<M>, special::erf_inv;
     /// `ln |Γ(x)|`.
     Lgamma 2.0 long gamma::lgamma_single, special::lgamma,
         where gamma::is_far => special::lgamma;
@@ -311,12 +311,12 @@ struct Over<S, F>(S, PhantomData<F>);
 struct Of<F>(PhantomData<F>);
 struct Far<F>(PhantomData<F>);
 
-impl<F: RealFunction> Loop for Over<(&[f32], &mut [f32]), Of<F>> {
+impl<F: RealFunction> FusedLoop for Over<(&[f32], &mut [f32]), Of<F>> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
-        each(self.0.0, self.0.1, |x| F::single(x));
+    fn run<M: Fused>(self) {
+        each(self.0.0, self.0.1, |x| F::single::<M>(x));
     }
 }
 
@@ -374,7 +374,7 @@ fn over<S, F>(slices: S) -> Over<S, F> {
 
 fn single<F: RealFunction>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let (x, output): (&[f32], &mut [f32]) = (cast_slice(inputs[0]), cast_slice_mut(output));
-    simd::run(over::<_, Of<F>>((x, &mut *output)));
+    simd::run_fused(over::<_, Of<F>>((x, &mut *output)));
     if F::HAS_FAR && simd::run(over::<_, Far<F>>(x)) {
         mend::<_, F>(x, output, |x| rounded(F::far(x)));
     }

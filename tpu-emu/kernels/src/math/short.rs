@@ -5,9 +5,11 @@
 //! that counts. Where that would cost more than it gains (`tanh`, `logistic`, `erf`, `erf_inv`)
 //! there is a quotient of numbers that are rounded themselves.
 //!
-//! Nothing is fused, so every vector width gives the same bits.
+//! Products are fused with the sums that they go into ([`Fused`]), but those of `erf`, whose
+//! coefficients were found for steps that are rounded.
 
-use super::polynomial::{between, polynomial};
+use super::polynomial::between;
+use crate::simd::Fused;
 
 /// Added to a number below 2^22, it rounds to a whole number, ties to even, that the lowest bits
 /// of the sum hold.
@@ -57,6 +59,18 @@ const ERF_INV_UP: [f32; 6] =
 const ERF_INV_DOWN: [f32; 6] =
     [1.0, 0.085_399_4, 0.032_192_28, 0.001_908_152_2, 0.000_177_564_83, 1.250_969e-6];
 
+/// The polynomial with these coefficients, the constant first.
+#[inline(always)]
+fn polynomial<F: Fused, const N: usize>(x: f32, coefficients: &[f32; N]) -> f32 {
+    let mut sum = coefficients[N - 1];
+    let mut at = N - 1;
+    while at > 0 {
+        at -= 1;
+        sum = F::mul_add(sum, x, coefficients[at]);
+    }
+    sum
+}
+
 /// The polynomial with these coefficients, by pairs: fewer roundings one after the other.
 #[inline(always)]
 fn by_pairs(x: f32, c: &[f32; 6]) -> f32 {
@@ -67,13 +81,14 @@ fn by_pairs(x: f32, c: &[f32; 6]) -> f32 {
 /// `x = n ln 2 + r`: bits that hold `n + 254`, and `e^r - 1` as a large part, which is exact, and
 /// a small one.
 #[inline(always)]
-fn split<const N: usize>(x: f32, coefficients: &[f32; N]) -> (u32, f32, f32) {
-    let shifted = x * std::f32::consts::LOG2_E + SHIFT_TWO_BIASES;
+fn split<F: Fused, const N: usize>(x: f32, coefficients: &[f32; N]) -> (u32, f32, f32) {
+    let shifted = F::mul_add(x, std::f32::consts::LOG2_E, SHIFT_TWO_BIASES);
     let count = shifted - SHIFT_TWO_BIASES;
-    let large = x - count * LN_2_PARTS[0];
+    let large = F::mul_add(count, -LN_2_PARTS[0], x);
     let low = count * LN_2_PARTS[1];
     let rest = large - low;
-    (shifted.to_bits(), large, rest * rest * polynomial(rest, coefficients) - low)
+    let small = F::mul_add(rest * rest, polynomial::<F, N>(rest, coefficients), -low);
+    (shifted.to_bits(), large, small)
 }
 
 /// `2^a` and `2^b` with `a + b = n`, for the bits that [`split`] gives.
@@ -85,22 +100,22 @@ fn halves(bits: u32) -> (f32, f32) {
 
 /// `e^x` for `x` from -104.5 to 89.
 #[inline(always)]
-fn bounded(x: f32) -> f32 {
-    let (bits, large, small) = split(x, &EXP);
+fn bounded<F: Fused>(x: f32) -> f32 {
+    let (bits, large, small) = split::<F, _>(x, &EXP);
     let (first, second) = halves(bits);
-    (1.0 + (large + small)) * first * second
+    F::mul_add(large + small, first, first) * second
 }
 
 /// `e^x`.
 #[inline(always)]
-pub(super) fn exp(x: f32) -> f32 {
-    bounded(between(x, -104.5, 89.0))
+pub(super) fn exp<F: Fused>(x: f32) -> f32 {
+    bounded::<F>(between(x, -104.5, 89.0))
 }
 
 /// `e^x - 1`.
 #[inline(always)]
-pub(super) fn exp_m1(x: f32) -> f32 {
-    let (bits, large, small) = split(between(x, -20.0, 89.0), &EXP_LONG);
+pub(super) fn exp_m1<F: Fused>(x: f32) -> f32 {
+    let (bits, large, small) = split::<F, _>(between(x, -20.0, 89.0), &EXP_LONG);
     let (first, second) = halves(bits);
     // The reciprocal of a power of two.
     let one = f32::from_bits((254_u32 << 23).wrapping_sub(second.to_bits()));
@@ -108,26 +123,26 @@ pub(super) fn exp_m1(x: f32) -> f32 {
     let part = first * large;
     let sum = less + part;
     let lost = part - (sum - less);
-    ((sum + (first * small + lost)) * second).copysign(x)
+    ((sum + F::mul_add(first, small, lost)) * second).copysign(x)
 }
 
 /// `1 / (1 + e^-x)`.
 #[inline(always)]
-pub(super) fn logistic(x: f32) -> f32 {
+pub(super) fn logistic<F: Fused>(x: f32) -> f32 {
     let size = -x.abs();
-    let power = bounded(if size < -104.5 { -104.5 } else { size });
+    let power = bounded::<F>(if size < -104.5 { -104.5 } else { size });
     (if x < 0.0 { power } else { 1.0 }) / (1.0 + power)
 }
 
 /// The hyperbolic tangent.
 #[inline(always)]
-pub(super) fn tanh(x: f32) -> f32 {
+pub(super) fn tanh<F: Fused>(x: f32) -> f32 {
     let double = -2.0 * x.abs();
-    let (bits, large, small) = split(if double < -20.0 { -20.0 } else { double }, &EXP);
+    let (bits, large, small) = split::<F, _>(if double < -20.0 { -20.0 } else { double }, &EXP);
     // Of the two biases one is too many.
     let scale = f32::from_bits(bits.wrapping_sub(127) << 23);
     // One less the power of e.
-    let value = (1.0 - scale) - scale * (large + small);
+    let value = F::mul_add(-scale, large + small, 1.0 - scale);
     (value / (2.0 - value)).copysign(x)
 }
 
@@ -168,9 +183,10 @@ fn with_ends(x: f32, value: f32) -> f32 {
 
 /// `k ln 2 + ln (1 + f) + more` for `f` from `√½ - 1` to `√2 - 1`.
 #[inline(always)]
-fn sum_of_logs(k: f32, f: f32, more: f32) -> f32 {
+fn sum_of_logs<F: Fused>(k: f32, f: f32, more: f32) -> f32 {
     let square = f * f;
-    let small = f * square * polynomial(f, &LOG) - 0.5 * square + (k * LN_2_PARTS[1] + more);
+    let rest = F::mul_add(-0.5, square, F::mul_add(k, LN_2_PARTS[1], more));
+    let small = F::mul_add(f * square, polynomial::<F, _>(f, &LOG), rest);
     let large = k * LN_2_PARTS[0];
     let sum = large + f;
     sum + ((f - (sum - large)) + small)
@@ -178,17 +194,17 @@ fn sum_of_logs(k: f32, f: f32, more: f32) -> f32 {
 
 /// The natural logarithm.
 #[inline(always)]
-pub(super) fn log(x: f32) -> f32 {
+pub(super) fn log<F: Fused>(x: f32) -> f32 {
     // Subnormal numbers are scaled by 2^23 first.
     let tiny = x < f32::MIN_POSITIVE;
     let (k, _, m) = parts(if tiny { x * 8_388_608.0 } else { x });
     let k = if tiny { k - 23.0 } else { k };
-    with_ends(x, sum_of_logs(k, m - 1.0, 0.0))
+    with_ends(x, sum_of_logs::<F>(k, m - 1.0, 0.0))
 }
 
 /// `ln (1 + x)`.
 #[inline(always)]
-pub(super) fn log_1p(x: f32) -> f32 {
+pub(super) fn log_1p<F: Fused>(x: f32) -> f32 {
     let whole = 1.0 + x;
     let back = whole - 1.0;
     // What the sum has lost, as a part of the power of two that is taken out.
@@ -197,17 +213,17 @@ pub(super) fn log_1p(x: f32) -> f32 {
     let lost = 0.5 * lost * f32::from_bits(0x4000_0000_u32.wrapping_sub(above));
     let f = m - 1.0;
     let sum = f + lost;
-    let value = sum_of_logs(k, sum, lost - (sum - f)).copysign(x);
+    let value = sum_of_logs::<F>(k, sum, lost - (sum - f)).copysign(x);
     with_ends(whole, value)
 }
 
 /// The number whose error function is `x`; NaN past ±1.
 #[inline(always)]
-pub(super) fn erf_inv(x: f32) -> f32 {
+pub(super) fn erf_inv<F: Fused>(x: f32) -> f32 {
     let product = (1.0 - x) * (1.0 + x);
     let (k, _, m) = parts(product);
-    let size = -sum_of_logs(k, m - 1.0, 0.0);
-    let value = x * polynomial(size, &ERF_INV_UP) / polynomial(size, &ERF_INV_DOWN);
+    let size = -sum_of_logs::<F>(k, m - 1.0, 0.0);
+    let value = x * polynomial::<F, _>(size, &ERF_INV_UP) / polynomial::<F, _>(size, &ERF_INV_DOWN);
     let value = if product > 0.0 { value } else { f32::NAN };
     if x.abs() == 1.0 { f32::INFINITY.copysign(x) } else { value }
 }

@@ -1,5 +1,6 @@
 //! Loops compiled for several vector widths; the widest that the machine has is chosen when it
 //! runs.
+mod fused;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
 mod x86;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
@@ -13,6 +14,7 @@ mod plain;
 #[cfg(any(tpu_emu_portable, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 use plain as machine;
 
+pub use fused::{Fused, FusedLoop};
 use machine::Machine;
 pub use machine::Shuffles;
 use pulp::WithSimd;
@@ -75,6 +77,12 @@ pub fn run_shuffled<L: Loop>(shuffles: Shuffles, body: L) -> L::Output {
 #[inline]
 pub fn run<L: Loop>(body: L) -> L::Output {
     machine().run(body)
+}
+
+/// Runs a loop that is fused in part, with the widest vectors.
+#[inline]
+pub fn run_fused<L: FusedLoop>(body: L) -> L::Output {
+    machine().run_fused(body)
 }
 
 /// Runs code written in vectors with the widest ones. Every function that it calls in its inner

@@ -1,4 +1,5 @@
 //! The vectors of aarch64: every machine has Neon, and plain loops are compiled for it.
+use super::fused::{FusedLoop, Instruction};
 use super::{Level, Loop};
 use pulp::aarch64::Neon;
 use pulp::{Scalar128b, Simd, WithSimd};
@@ -36,6 +37,11 @@ impl Machine {
     #[inline]
     pub(super) fn run<L: Loop>(self, body: L) -> L::Output {
         body.run()
+    }
+
+    #[inline]
+    pub(super) fn run_fused<L: FusedLoop>(self, body: L) -> L::Output {
+        body.run::<Instruction>()
     }
 
     #[inline]

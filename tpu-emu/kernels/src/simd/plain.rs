@@ -1,4 +1,5 @@
 //! The vectors of an architecture of which nothing is known.
+use super::fused::{Composed, FusedLoop};
 use super::{Level, Loop};
 use pulp::{Scalar128b, Simd, WithSimd};
 use std::convert::Infallible;
@@ -35,6 +36,11 @@ impl Machine {
     #[inline]
     pub(super) fn run<L: Loop>(self, body: L) -> L::Output {
         body.run()
+    }
+
+    #[inline]
+    pub(super) fn run_fused<L: FusedLoop>(self, body: L) -> L::Output {
+        body.run::<Composed>()
     }
 
     #[inline]

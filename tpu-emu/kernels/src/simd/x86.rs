@@ -1,4 +1,5 @@
 //! The vectors of x86-64.
+use super::fused::{Composed, FusedLoop, Instruction};
 use super::{Level, Loop};
 use pulp::x86::{V3, V4};
 use pulp::{Scalar128b, Simd, WithSimd};
@@ -28,6 +29,17 @@ impl<L: Loop> pulp::NullaryFnOnce for Call<L> {
     #[inline(always)]
     fn call(self) -> L::Output {
         self.0.run()
+    }
+}
+
+struct CallFused<L>(L);
+
+impl<L: FusedLoop> pulp::NullaryFnOnce for CallFused<L> {
+    type Output = L::Output;
+
+    #[inline(always)]
+    fn call(self) -> L::Output {
+        self.0.run::<Instruction>()
     }
 }
 
@@ -75,6 +87,15 @@ impl Machine {
             Self::Portable => body.run(),
             Self::Avx2(middle) => middle.vectorize(Call(body)),
             Self::Avx512(wide) => wide.vectorize(Call(body)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn run_fused<L: FusedLoop>(self, body: L) -> L::Output {
+        match self {
+            Self::Portable => body.run::<Composed>(),
+            Self::Avx2(middle) => middle.vectorize(CallFused(body)),
+            Self::Avx512(wide) => wide.vectorize(CallFused(body)),
         }
     }
 
