@@ -209,6 +209,10 @@ pub(crate) const MAX_PEAK_PLACES: usize = 8;
 /// See [`MAX_PEAK_PLACES`].
 pub(crate) const PEAK_SHARE: u64 = 224;
 
+/// What part of a program's temporaries a value is at most that each of its readers gathers from
+/// other devices. A larger one, begun while products before it run, would take its room long before.
+pub(crate) const GATHERED_VALUE_PARTS: usize = 32;
+
 /// What part of a program's temporaries an elementwise value is at least that is made again.
 pub(crate) const SMALL_VALUE_PARTS: usize = 1024;
 

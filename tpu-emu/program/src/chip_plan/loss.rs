@@ -19,6 +19,8 @@ pub(super) struct Loss {
     /// Whether it is made where it stands, and not at the end: loops come before and after it, or
     /// a loop that reduces each row makes it.
     stays: bool,
+    /// Whether it is a loop's own behind that over rows, so that a product of its size is kept.
+    follows: bool,
     /// The step that looks up, and where that was written.
     name: Arc<str>,
     location: LocationId,
@@ -50,13 +52,13 @@ impl Loss {
             let between = first_loop.is_some_and(|first| first < at) && last_loop > Some(at);
             let rows = graph.value(node.results[0]).shape.elements();
             let per_row = |[outer, _, inner]: [usize; 3]| outer * inner == rows;
+            let by_rows = reductions::of(graph, &code.nodes, table).into_iter().any(per_row);
             Some(Self {
                 shape: shape.clone(),
                 products: products.iter().map(bytes).sum(),
                 product: largest.and_then(made),
-                stays: between
-                    || gathers
-                    || reductions::of(graph, &code.nodes, table).into_iter().any(per_row),
+                stays: between || gathers || by_rows,
+                follows: gathers && !between && !by_rows,
                 name: Arc::clone(&node.name),
                 location: node.location,
             })
@@ -69,29 +71,36 @@ impl Loss {
         self.shape.bytes() + self.products
     }
 
-    /// What a chip has for it beside the arena of a plan.
-    pub(super) fn beside(&self, plan: &Plan) -> Option<StoredByChip> {
-        let bytes = if self.stays { self.in_place(plan) } else { self.bytes() };
+    /// What a chip has for it beside the arena of a plan, of whose values it stores some in more
+    /// bytes than the plan, as `stored` says.
+    pub(super) fn beside(
+        &self,
+        plan: &Plan,
+        stored: impl Fn(&ArenaSlot) -> usize,
+    ) -> Option<StoredByChip> {
+        let bytes = if self.stays { self.in_place(plan, stored) } else { self.bytes() };
         let bytes = bytes.saturating_sub(plan.arena);
         let Self { shape, name, location, .. } = self.clone();
         (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
     }
 
     /// What is there where it is made, if that is where its product stands.
-    fn in_place(&self, plan: &Plan) -> usize {
+    fn in_place(&self, plan: &Plan, stored: impl Fn(&ArenaSlot) -> usize) -> usize {
         let own = self.shape.bytes();
-        if own <= self.products {
+        if own <= self.products && !self.follows {
             return 0;
         }
-        let is_made = |slot: &&ArenaSlot| {
+        let is_made = |slot: &ArenaSlot| {
             let made = |(at, shape): &(LocationId, Shape)| {
                 slot.location == *at && slot.shape.as_ref() == Some(shape)
             };
             self.product.as_ref().is_some_and(made)
         };
+        // The array itself is what its product is stored as beside.
+        let bytes = |slot: &ArenaSlot| if is_made(slot) { slot.bytes } else { stored(slot) };
         // Made otherwise here, as in f32 at once, it is in the plan as a chip has it.
-        let product = plan.slots.iter().find(is_made);
-        product.map_or(self.products, |product| live_at(&plan.slots, product.first)) + own
+        let product = plan.slots.iter().find(|slot| is_made(slot));
+        product.map_or(self.products, |product| live_at(&plan.slots, product.first, bytes)) + own
     }
 }
 
@@ -166,8 +175,13 @@ mod tests {
         let at = graph.main.nodes.iter().position(is_pick).unwrap();
         for gathers in [false, true] {
             let found = Loss::largest(&graph, &graph.main, (&[at], gathers)).unwrap();
-            assert_eq!(found.stays, gathers, "beside arrays of other devices");
+            assert_eq!([found.stays, found.follows], [gathers; 2], "beside other devices' arrays");
         }
+        // Those are told by name, of whatever type.
+        let mut graph = looked_up("%v");
+        let sums = graph.main.nodes.iter_mut().filter(|node| node.name.ends_with("reduce"));
+        assert_eq!(sums.map(|sum| sum.name = "exchange by all_gather".into()).count(), 2);
+        assert!(ChipProgram::of(&graph).loss.unwrap().follows);
     }
 
     #[test]
@@ -182,11 +196,12 @@ mod tests {
             name: "step".into(),
             location: LocationId::UNKNOWN,
         };
-        let beside = |made: DType, stays| {
+        let beside = |made: DType, (stays, follows)| {
             let product = shape(made);
+            let narrow = shape(if made == DType::F32 { made } else { DType::Bf16 });
             let slots = vec![
                 slot((0, 3), 60_000, None),
-                slot((2, 5), 16_384, Some(shape(DType::Bf16))),
+                slot((2, 5), narrow.bytes(), Some(narrow)),
                 slot((6, 7), 90_000, None),
             ];
             let plan = Plan { slots, arena: 90_000, ..Plan::default() };
@@ -195,14 +210,24 @@ mod tests {
                 products: product.bytes(),
                 product: Some((LocationId::UNKNOWN, product)),
                 stays,
+                follows,
                 name: "step".into(),
                 location: LocationId::UNKNOWN,
             };
-            loss.beside(&plan).map(|stored| stored.bytes)
+            let once = loss.beside(&plan, |slot| slot.bytes).map(|stored| stored.bytes);
+            let twice = loss.beside(&plan, |slot| 2 * slot.bytes).map(|stored| stored.bytes);
+            let alone = made == DType::F16 || !follows && made == DType::F32 || !stays;
+            assert_eq!(twice, if alone { once } else { once.map(|once| once + 60_000) });
+            once
         };
-        assert_eq!(beside(DType::Bf16, true), Some(60_000 + 16_384 + 32_768 - 90_000));
-        assert_eq!(beside(DType::Bf16, false), None, "the product and it alone");
-        assert_eq!(beside(DType::F16, true), None, "a product that the plan has otherwise");
-        assert_eq!(beside(DType::F32, true), None, "in the place of its product");
+        assert_eq!(beside(DType::Bf16, (true, false)), Some(60_000 + 16_384 + 32_768 - 90_000));
+        assert_eq!(beside(DType::Bf16, (false, false)), None, "the product and it alone");
+        assert_eq!(
+            beside(DType::F16, (true, false)),
+            None,
+            "a product that the plan has otherwise"
+        );
+        assert_eq!(beside(DType::F32, (true, false)), None, "in the place of its product");
+        assert_eq!(beside(DType::F32, (true, true)), Some(60_000 + 32_768 + 32_768 - 90_000));
     }
 }

@@ -6,7 +6,8 @@
 //! |---|---|---|
 //! | any | 16 bits of a product that only one conversion to f32 reads, and one step that | f32, as its own loop goes on to that step |
 //! | the last | elements of an elementwise result are looked up in what it is made of (`passes/picked`) | the loss comes last: the result, and the products that it is made of |
-//! | a product that a loss is made of, between two loops or where a reduction of each row reads what is looked up | the same | the loss comes where it stands: the result beside all that lives there, in place of the product if that is as large |
+//! | a product that a loss is made of, between two loops or where a reduction of each row reads what is looked up | the same | the loss comes where it stands: the result beside all that lives there, also what is f32 by the first row, in place of the product if that is as large |
+//! | a loss by logarithms, which a loop of their own makes, of a program that gathers several arrays from other devices | the same | where it stands too, and beside the product |
 //! | scores of attention in long rows | exponentials take the place of scores | both in f32 |
 //! | any of a program that gathers several arrays of 16 bits from other devices | the gathered array that is read | one more, which arrives meanwhile |
 //!
@@ -38,7 +39,9 @@ pub(crate) struct ChipProgram {
     widened: FxHashSet<(LocationId, Shape)>,
     /// Scores of attention in long rows.
     scores: Scores,
-    /// Arrays of 16 bits that devices gather of each other.
+    /// How many arrays devices gather of each other.
+    gathers: usize,
+    /// Those of 16 bits.
     gathered: Vec<Gathered>,
 }
 
@@ -92,7 +95,7 @@ impl ChipProgram {
         }
         if !losses.is_empty() {
             // Arrays that other devices send arrive where these lie in the program.
-            let found = Loss::largest(graph, code, (&losses, self.gathered.len() > 1));
+            let found = Loss::largest(graph, code, (&losses, self.gathers > 1));
             self.loss = self.loss.take().into_iter().chain(found).max_by_key(Loss::bytes);
         }
         if !products.is_empty() {
@@ -104,6 +107,7 @@ impl ChipProgram {
         let gathers = is_planned_gather(&node.name);
         let [result] = node.results[..] else { return };
         let shape = &graph.value(result).shape;
+        self.gathers += usize::from(gathers);
         if gathers && is_narrow(shape.dtype) {
             let (name, location) = (Arc::clone(&node.name), node.location);
             self.gathered.push(Gathered { shape: shape.clone(), name, location });
@@ -141,15 +145,15 @@ impl ChipProgram {
             let shape = slot.shape.as_ref();
             shape.is_some_and(|shape| self.widened.contains(&(slot.location, shape.clone())))
         };
+        let twice = |slot: &ArenaSlot| slot.bytes * if is_widened(&slot) { 2 } else { 1 };
         let largest = plan.slots.iter().filter(is_widened).max_by_key(|slot| slot.bytes);
         let wide = largest.and_then(|largest| {
-            let twice = |slot: &ArenaSlot| slot.bytes * if is_widened(&slot) { 2 } else { 1 };
             let bytes = fullest(&plan.slots, twice) - fullest(&plan.slots, |slot| slot.bytes);
             let shape = largest.shape.as_ref()?.with(DType::F32);
             let (name, location) = (Arc::clone(&largest.name), largest.location);
             (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
         });
-        let last = self.loss.as_ref().and_then(|loss| loss.beside(plan));
+        let last = self.loss.as_ref().and_then(|loss| loss.beside(plan, twice));
         let several = self.gathered.len() > 1;
         let largest = self.gathered.iter().max_by_key(|of| of.shape.bytes()).filter(|_| several);
         let next = largest.map(|of| StoredByChip {

@@ -46,7 +46,7 @@ impl Scores {
                 return None;
             }
             let wide = shape.with(DType::F32);
-            let bytes = (live_at(&plan.slots, slot.first) + 2 * wide.bytes())
+            let bytes = (live_at(&plan.slots, slot.first, |slot| slot.bytes) + 2 * wide.bytes())
                 .saturating_sub(plan.arena + slot.bytes);
             let (name, location) = (Arc::clone(&slot.name), slot.location);
             (bytes > 0).then_some(StoredByChip { bytes, shape: wide, name, location })
@@ -55,10 +55,14 @@ impl Scores {
     }
 }
 
-/// The bytes that live at a position.
-pub(super) fn live_at(slots: &[ArenaSlot], position: usize) -> usize {
+/// The bytes that live at a position, where each slot has as many as `bytes` says.
+pub(super) fn live_at(
+    slots: &[ArenaSlot],
+    position: usize,
+    bytes: impl Fn(&ArenaSlot) -> usize,
+) -> usize {
     let lives = |slot: &&ArenaSlot| (slot.first..=slot.last).contains(&position);
-    slots.iter().filter(lives).map(|slot| slot.bytes).sum()
+    slots.iter().filter(lives).map(bytes).sum()
 }
 
 /// Whether a product multiplies several pairs of matrices, each with each other one of the pair.

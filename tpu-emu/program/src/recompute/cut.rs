@@ -1,9 +1,10 @@
 //! What is read late is cut from what is made early.
 use super::flow::{Network, WITHOUT_LIMIT};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::partition::is_planned_gather;
 use crate::tuning::{
-    COST_OF_FUNCTION, COST_OF_OPERATION, MAX_CUT_ITERATIONS, MAX_CUT_NODES,
-    MIN_BLOCKED_TRANSPOSE_ELEMENTS, WIDE_WINDOW_NODES,
+    COST_OF_FUNCTION, COST_OF_OPERATION, GATHERED_VALUE_PARTS, MAX_CUT_ITERATIONS, MAX_CUT_NODES,
+    MIN_BLOCKED_TRANSPOSE_ELEMENTS, SMALL_VALUE_PARTS, WIDE_WINDOW_NODES,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use tpu_base::units::to_u64;
@@ -23,6 +24,16 @@ pub(super) enum Late {
     Next,
 }
 
+/// What becomes of slices that are read late. Where one is kept, all that it is cut from stays.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Slices {
+    /// A slice counts as its own bytes: readers of its base may end early.
+    Kept,
+    /// What a slice is cut from is kept, or made again with it; nothing is done where no slice would
+    /// be kept.
+    Remade,
+}
+
 /// How values are made again.
 #[derive(Debug, Clone)]
 pub(super) struct Manner {
@@ -30,6 +41,8 @@ pub(super) struct Manner {
     pub(super) kept: FxHashSet<ValueId>,
     /// Bytes of an elementwise value that is made again, at least.
     pub(super) least: usize,
+    /// Bytes of a gathered value that is gathered again, at most.
+    pub(super) gathered: usize,
     /// How many nodes may lie between two that read the same copy.
     pub(super) window: usize,
     /// From where on nodes read what is made again.
@@ -38,18 +51,22 @@ pub(super) struct Manner {
     pub(super) products: bool,
     /// Bytes that are to be saved: no more products are made again than have that many.
     pub(super) excess: usize,
+    /// What becomes of slices.
+    pub(super) slices: Slices,
 }
 
 impl Manner {
-    /// Elementwise values of at least so many bytes; a donated parameter's memory is taken over.
-    pub(super) fn new(graph: &Graph, donated: &[Option<usize>], least: usize) -> Self {
+    /// For a program that needs so many bytes; a donated parameter's memory is taken over.
+    pub(super) fn new(graph: &Graph, donated: &[Option<usize>], need: usize) -> Self {
         let parameters = graph.main.parameters.iter().enumerate();
         let kept = parameters
             .filter(|(index, _)| donated.get(*index).copied().flatten().is_none())
             .map(|(_, &parameter)| parameter)
             .collect();
         let window = WIDE_WINDOW_NODES;
-        Self { kept, least, window, late: Late::FirstResult, products: false, excess: 0 }
+        let (late, slices) = (Late::FirstResult, Slices::Kept);
+        let (least, gathered) = (need / SMALL_VALUE_PARTS, need / GATHERED_VALUE_PARTS);
+        Self { kept, least, gathered, window, late, products: false, excess: 0, slices }
     }
 }
 
@@ -60,8 +77,11 @@ pub(super) struct Cut<'g> {
     pub(super) at: usize,
     /// Bytes of an elementwise value that is made again, at least.
     pub(super) least: usize,
+    /// Bytes of a gathered value that is gathered again, at most.
+    gathered: usize,
     /// Products and reductions that may be made again.
     pub(super) products: FxHashSet<ValueId>,
+    slices: Slices,
     /// The node that makes each value.
     pub(super) maker: FxHashMap<ValueId, usize>,
     /// Parameters whose memory something takes over.
@@ -92,9 +112,23 @@ impl<'g> Cut<'g> {
         }
         let (network, vertices) = (Network::default(), FxHashMap::default());
         let taken = code.parameters.iter().filter(|parameter| !manner.kept.contains(parameter));
-        let (parameters, least) = (taken.copied().collect(), manner.least);
-        let products = FxHashSet::default();
-        Self { graph, code, at, least, products, maker, parameters, last, there, network, vertices }
+        let (parameters, products) = (taken.copied().collect(), FxHashSet::default());
+        let Manner { least, gathered, slices, .. } = *manner;
+        Self {
+            graph,
+            code,
+            at,
+            least,
+            gathered,
+            products,
+            slices,
+            maker,
+            parameters,
+            last,
+            there,
+            network,
+            vertices,
+        }
     }
 
     /// Whether a value is there later whatever is made again.
@@ -140,7 +174,18 @@ impl<'g> Cut<'g> {
                 }
             }
         }
-        let late = self.network.sink_side(source, sink, MAX_CUT_ITERATIONS)?;
+        let mut late = self.network.sink_side(source, sink, MAX_CUT_ITERATIONS)?;
+        if matches!(self.slices, Slices::Remade) {
+            let slices = self.vertices.iter().filter(|(value, _)| self.is_slice(**value));
+            let slices: Vec<(usize, usize)> = slices.map(|(_, &vertices)| vertices).collect();
+            if !slices.iter().any(|&(before, behind)| late[behind] && !late[before]) {
+                return None;
+            }
+            for (before, behind) in slices {
+                self.network.edge(before, behind, WITHOUT_LIMIT);
+            }
+            late = self.network.sink_side(source, sink, MAX_CUT_ITERATIONS)?;
+        }
         let mut remade = FxHashSet::default();
         let made = self.vertices.iter().filter(|(_, (before, _))| late[*before]);
         remade.extend(made.map(|(&value, _)| value));
@@ -165,6 +210,15 @@ impl<'g> Cut<'g> {
             None => self.network.edge(source, before, WITHOUT_LIMIT),
         }
         (before, behind)
+    }
+
+    /// Whether a value is a part of another one that is read in its place: all of that is kept for it.
+    fn is_slice(&self, value: ValueId) -> bool {
+        let Some(&maker) = self.maker.get(&value) else { return false };
+        let node = &self.code.nodes[maker];
+        matches!(node.work, NodeKind::Access(_))
+            && self.cost(node) == Some(0)
+            && self.graph.bytes(node.operands[0]) > self.graph.bytes(value)
     }
 
     /// Whether several nodes read a value, one of them an operation on elements.
@@ -201,6 +255,10 @@ impl<'g> Cut<'g> {
                 Some(if copied { elements.saturating_mul(COST_OF_FUNCTION) } else { 0 })
             }
             NodeKind::Iota(_) | NodeKind::Splat(_) => Some(0),
+            // libtpu 0.0.51 gathers for each reader, long before it reads.
+            _ if is_planned_gather(&node.name) && shape.bytes() <= self.gathered => {
+                Some(elements.saturating_mul(COST_OF_OPERATION))
+            }
             NodeKind::Kernel(_) if self.products.contains(&result) => {
                 Some(elements.saturating_mul(COST_OF_FUNCTION))
             }

@@ -33,9 +33,10 @@ impl Network {
     }
 
     /// Which vertices lie on the sink's side of the cheapest cut: the fewest, where several cuts
-    /// cost the same. `None` where `most` rounds do not find it.
+    /// cost the same. `None` where `most` rounds do not find it. Edges may be added behind it, and
+    /// the cut be asked for again.
     pub(super) fn sink_side(
-        mut self,
+        &mut self,
         source: usize,
         sink: usize,
         most: usize,

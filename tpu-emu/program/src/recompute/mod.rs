@@ -3,7 +3,8 @@
 //! Where the arena is fullest, the values that cross that moment are cut from what is computed
 //! later by the cheapest cut (`cut`): what it keeps is fewest bytes, and all else that is read
 //! later is made again from that, just before it is read (`late`), by operations that give each
-//! element from those at its place. Loop fusion then joins these with what reads them.
+//! element from those at its place. Small arrays that a plan gathers from other devices are gathered
+//! again. Loop fusion then joins these with what reads them.
 //! A program with them is planned anew, and taken if it needs less. Before that, comparisons are
 //! let to read what was clamped (`passes/clamped`), if less is needed then. After it, all this is
 //! done once more with the nodes in another order (`passes/schedule`).
@@ -23,21 +24,22 @@ use crate::passes::{clamped, schedule};
 use crate::plan::Plan;
 use crate::plan::peak::peaks;
 use crate::tuning::{
-    MAX_PEAK_PLACES, MAX_SHRINKING_ITERATIONS, NARROW_WINDOW_NODES, PEAK_SHARE, SMALL_VALUE_PARTS,
-    WIDE_WINDOW_NODES,
+    MAX_PEAK_PLACES, MAX_SHRINKING_ITERATIONS, NARROW_WINDOW_NODES, PEAK_SHARE, WIDE_WINDOW_NODES,
 };
-use cut::{Late, Manner};
+use cut::{Late, Manner, Slices};
 
 /// What is tried, in this order, as long as a program needs no less: how far readers of one copy are
-/// apart, and from where on they read copies.
-const TRIES: [(usize, Late); 6] = [
-    (WIDE_WINDOW_NODES, Late::FirstResult),
-    (WIDE_WINDOW_NODES, Late::Next),
-    (NARROW_WINDOW_NODES, Late::FirstResult),
-    (NARROW_WINDOW_NODES, Late::Next),
+/// apart, from where on they read copies, and whether slices are kept.
+const TRIES: [(usize, Late, Slices); 8] = [
+    (WIDE_WINDOW_NODES, Late::FirstResult, Slices::Kept),
+    (WIDE_WINDOW_NODES, Late::Next, Slices::Kept),
+    (NARROW_WINDOW_NODES, Late::FirstResult, Slices::Kept),
+    (NARROW_WINDOW_NODES, Late::Next, Slices::Kept),
     // A copy for each reader.
-    (0, Late::WholeStep),
-    (0, Late::Next),
+    (0, Late::WholeStep, Slices::Kept),
+    (0, Late::Next, Slices::Kept),
+    (WIDE_WINDOW_NODES, Late::FirstResult, Slices::Remade),
+    (WIDE_WINDOW_NODES, Late::Next, Slices::Remade),
 ];
 
 /// Makes plans of a program as long as each needs less than the one before; gives the least of
@@ -59,7 +61,7 @@ pub(crate) fn shrink(
             graph.main = main;
         }
     }
-    let manner = Manner::new(graph, donated, need(&best.1) / SMALL_VALUE_PARTS);
+    let manner = Manner::new(graph, donated, need(&best.1));
     best = repeat(graph, manner.clone(), (always, 0), best, &mut plan);
     let main: Subgraph = graph.main.clone();
     if schedule::reorder(graph) {
@@ -85,7 +87,7 @@ pub(crate) fn fit(
     first: (StepBlock, Plan),
     plan: impl FnMut(&mut Graph) -> (StepBlock, Plan),
 ) -> (StepBlock, Plan) {
-    let mut manner = Manner::new(graph, donated, need(&first.1) / SMALL_VALUE_PARTS);
+    let mut manner = Manner::new(graph, donated, need(&first.1));
     manner.products = true;
     repeat(graph, manner, (always, room), first, plan)
 }
@@ -111,11 +113,11 @@ fn repeat(
     let mut main: Subgraph = graph.main.clone();
     let mut tries = TRIES.iter();
     for _ in 0..MAX_SHRINKING_ITERATIONS {
-        let Some(&(window, late)) = tries.next() else { break };
+        let Some(&(window, late, slices)) = tries.next() else { break };
         if need(&best) <= room {
             break;
         }
-        (manner.window, manner.late) = (window, late);
+        (manner.window, manner.late, manner.slices) = (window, late, slices);
         manner.excess = need(&best) - room;
         let mut changed = false;
         let (share, most) =

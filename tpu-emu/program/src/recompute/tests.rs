@@ -1,6 +1,7 @@
 //! What is made again, and what is not.
 use crate::compile::Passes;
 use crate::differential::{graph_of, results};
+use crate::graph::{Node, NodeKind};
 use crate::plan::check::planned;
 
 /// Bytes of a matrix of the programs below.
@@ -193,6 +194,82 @@ fn where_a_layer_was_rectified_is_asked_of_what_it_became() {
         );
         assert_eq!(results(&text, &[None], Passes::ALWAYS), results(&text, &[None], Passes::NONE));
     }
+}
+
+/// Layers that are gated by a function of their second half, and read once more the other way.
+fn layers_gated_by_halves() -> String {
+    let [wide, half, square] = ["64x128", "64x64", "64x64"].map(|of| format!("tensor<{of}xf32>"));
+    let forth = |layer: usize| {
+        format!(
+            "%h{layer} = stablehlo.dot_general %c{layer}, %w, contracting_dims = [1] x [0] : ({half}, {wide}) -> {wide}
+             %a{layer} = stablehlo.slice %h{layer} [0:64, 0:64] : ({wide}) -> {half}
+             %b{layer} = stablehlo.slice %h{layer} [0:64, 64:128] : ({wide}) -> {half}
+             %t{layer} = stablehlo.logistic %b{layer} : {half}
+             %g{layer} = stablehlo.multiply %a{layer}, %t{layer} : {half}
+             %c{} = stablehlo.dot_general %g{layer}, %p, {DOT}\n",
+            layer + 1
+        )
+    };
+    let back = |layer: usize| {
+        format!(
+            "%d{layer} = stablehlo.dot_general %r{}, %p, {DOT}
+             %m{layer} = stablehlo.multiply %d{layer}, %t{layer} : {half}
+             %o{layer} = stablehlo.subtract %one, %t{layer} : {half}
+             %u{layer} = stablehlo.multiply %m{layer}, %o{layer} : {half}
+             %v{layer} = stablehlo.multiply %u{layer}, %a{layer} : {half}
+             %e{layer} = stablehlo.add %m{layer}, %v{layer} : {half}
+             %r{layer} = stablehlo.dot_general %e{layer}, %p, {DOT}\n",
+            layer + 1
+        )
+    };
+    format!(
+        "func.func public @main(%c0: {half}, %w: {wide}, %p: {square}) -> {half} {{
+        %one = stablehlo.constant dense<1.0> : {half}
+        {}%r4 = stablehlo.add %c4, %c0 : {half}
+        {}return %r0 : {half}
+      }}",
+        (0..4).map(forth).collect::<String>(),
+        (0..4).rev().map(back).collect::<String>()
+    )
+}
+
+#[test]
+fn a_function_of_a_slice_is_not_kept_beside_what_the_slice_is_cut_from() {
+    let [again, kept] = arenas(&layers_gated_by_halves(), 3);
+    assert!(again <= 4 * 2 * MATRIX + 3 * MATRIX, "{again} and {kept}");
+}
+
+#[test]
+fn a_small_array_of_other_devices_is_gathered_for_each_reader() {
+    let text = |rows: usize| {
+        let [thin, flat] = [format!("tensor<64x{rows}xf32>"), format!("tensor<{rows}x64xf32>")];
+        format!(
+            "func.func public @main(%x: tensor<64x64xf32>, %y: {thin}) -> (tensor<64x64xf32>) {{
+            %s = stablehlo.add %y, %y : {thin}
+            %g = stablehlo.dot_general %s, %x, contracting_dims = [0] x [0] : ({thin}, tensor<64x64xf32>) -> {flat}
+            %e = stablehlo.dot_general %s, %g, contracting_dims = [1] x [0] : ({thin}, {flat}) -> tensor<64x64xf32>
+            %a = stablehlo.dot_general %e, %x, {DOT}
+            %b = stablehlo.dot_general %a, %e, {DOT}
+            %c = stablehlo.dot_general %b, %a, {DOT}
+            %l = stablehlo.dot_general %y, %g, contracting_dims = [1] x [0] : ({thin}, {flat}) -> tensor<64x64xf32>
+            %d = stablehlo.add %c, %l : tensor<64x64xf32>
+            return %d : tensor<64x64xf32>
+          }}"
+        )
+    };
+    let made = |rows: usize, gathered: bool| {
+        let mut graph = graph_of(&text(rows), Passes::EAGER);
+        if gathered {
+            let kernels = |node: &&mut Node| matches!(node.work, NodeKind::Kernel(_));
+            let first = graph.main.nodes.iter_mut().find(kernels).unwrap();
+            first.name = "exchange by all_gather".into();
+        }
+        let plan = planned(&mut graph, &[None; 2], Passes::EAGER);
+        plan.steps.iter().filter(|step| step.name.contains("all_gather")).count()
+    };
+    assert_eq!(made(4, true), 2);
+    assert_eq!(made(4, false), 0);
+    assert_eq!(made(16, true), 1, "a large one");
 }
 
 /// A chain of products whose functions are read again in the other direction.
