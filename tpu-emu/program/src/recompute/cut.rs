@@ -1,5 +1,6 @@
 //! What is read late is cut from what is made early.
 use super::flow::{Network, WITHOUT_LIMIT};
+use super::sums::Sums;
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::is_planned_gather;
 use crate::tuning::{
@@ -43,6 +44,8 @@ pub(super) struct Manner {
     pub(super) least: usize,
     /// Bytes of a gathered value that is gathered again, at most.
     pub(super) gathered: usize,
+    /// Sums that a chip stores, and those that it does not.
+    pub(super) sums: Sums,
     /// How many nodes may lie between two that read the same copy.
     pub(super) window: usize,
     /// From where on nodes read what is made again.
@@ -66,7 +69,8 @@ impl Manner {
         let window = WIDE_WINDOW_NODES;
         let (late, slices) = (Late::FirstResult, Slices::Kept);
         let (least, gathered) = (need / SMALL_VALUE_PARTS, need / GATHERED_VALUE_PARTS);
-        Self { kept, least, gathered, window, late, products: false, excess: 0, slices }
+        let sums = Sums::of(graph, least);
+        Self { kept, least, gathered, sums, window, late, products: false, excess: 0, slices }
     }
 }
 
@@ -79,6 +83,7 @@ pub(super) struct Cut<'g> {
     pub(super) least: usize,
     /// Bytes of a gathered value that is gathered again, at most.
     gathered: usize,
+    sums: &'g Sums,
     /// Products and reductions that may be made again.
     pub(super) products: FxHashSet<ValueId>,
     slices: Slices,
@@ -96,7 +101,7 @@ pub(super) struct Cut<'g> {
 }
 
 impl<'g> Cut<'g> {
-    pub(super) fn new(graph: &'g Graph, code: &'g Subgraph, at: usize, manner: &Manner) -> Self {
+    pub(super) fn new(graph: &'g Graph, code: &'g Subgraph, at: usize, manner: &'g Manner) -> Self {
         let mut maker = FxHashMap::default();
         let mut last = FxHashMap::default();
         let mut there: FxHashSet<ValueId> = code.results.iter().copied().collect();
@@ -120,6 +125,7 @@ impl<'g> Cut<'g> {
             at,
             least,
             gathered,
+            sums: &manner.sums,
             products,
             slices,
             maker,
@@ -199,8 +205,12 @@ impl<'g> Cut<'g> {
         }
         let (before, behind) = (self.network.vertex(), self.network.vertex());
         self.vertices.insert(value, (before, behind));
-        let bytes = self.graph.bytes(value);
-        self.network.edge(before, behind, to_u64(bytes).saturating_mul(256));
+        let kept = if self.sums.between.contains(&value) {
+            WITHOUT_LIMIT
+        } else {
+            to_u64(self.graph.bytes(value)).saturating_mul(256)
+        };
+        self.network.edge(before, behind, kept);
         let cost = self.maker.get(&value).and_then(|&maker| self.cost(&self.code.nodes[maker]));
         match cost {
             Some(cost) => {
@@ -236,7 +246,11 @@ impl<'g> Cut<'g> {
         let shape = &self.graph.value(result).shape;
         let elements = to_u64(shape.elements());
         match &node.work {
-            NodeKind::Elementwise(_) if shape.bytes() < self.least => None,
+            NodeKind::Elementwise(_)
+                if shape.bytes() < self.least || self.sums.stored.contains(&result) =>
+            {
+                None
+            }
             // libtpu 0.0.51 keeps these, and makes other functions again.
             NodeKind::Elementwise(op)
                 if matches!(op.kind, ElementwiseKind::Sine | ElementwiseKind::Cosine)

@@ -4,7 +4,7 @@
 //! later by the cheapest cut (`cut`): what it keeps is fewest bytes, and all else that is read
 //! later is made again from that, just before it is read (`late`), by operations that give each
 //! element from those at its place. Small arrays that a plan gathers from other devices are gathered
-//! again. Loop fusion then joins these with what reads them.
+//! again. Of sums along layers those are kept that a chip stores (`sums`). Loop fusion then joins these with what reads them.
 //! A program with them is planned anew, and taken if it needs less. Before that, comparisons are
 //! let to read what was clamped (`passes/clamped`), if less is needed then. After it, all this is
 //! done once more with the nodes in another order (`passes/schedule`).
@@ -15,6 +15,7 @@ mod cut;
 mod flow;
 mod late;
 mod products;
+mod sums;
 #[cfg(test)]
 pub(crate) mod tests;
 
