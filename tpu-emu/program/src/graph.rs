@@ -82,6 +82,11 @@ impl NodeKind {
         }
     }
 
+    /// Whether it is a product of matrices or a convolution.
+    pub(crate) fn is_product(&self) -> bool {
+        matches!(self, Self::Kernel(kernel) if kernel.absorbs() && kernel.reduction().is_none())
+    }
+
     /// The blocks inside of control flow, in order.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &Subgraph> {
         let (pair, branches) = match self {

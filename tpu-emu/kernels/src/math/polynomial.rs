@@ -12,11 +12,20 @@ pub(super) fn polynomial<T, const N: usize>(x: T, coefficients: &[T; N]) -> T
 where
     T: Copy + Add<Output = T> + Mul<Output = T>,
 {
+    horner(coefficients, |sum, next| sum * x + next)
+}
+
+/// A polynomial by `step`, which multiplies a sum with the variable and adds the next coefficient.
+#[inline(always)]
+pub(super) fn horner<T: Copy, const N: usize>(
+    coefficients: &[T; N],
+    step: impl Fn(T, T) -> T,
+) -> T {
     let mut sum = coefficients[N - 1];
     let mut at = N - 1;
     while at > 0 {
         at -= 1;
-        sum = sum * x + coefficients[at];
+        sum = step(sum, coefficients[at]);
     }
     sum
 }

@@ -8,7 +8,7 @@
 //! Products are fused with the sums that they go into ([`Fused`]), but those of `erf`, whose
 //! coefficients were found for steps that are rounded.
 
-use super::polynomial::between;
+use super::polynomial::{between, horner};
 use crate::simd::Fused;
 
 /// Added to a number below 2^22, it rounds to a whole number, ties to even, that the lowest bits
@@ -62,13 +62,7 @@ const ERF_INV_DOWN: [f32; 6] =
 /// The polynomial with these coefficients, the constant first.
 #[inline(always)]
 fn polynomial<F: Fused, const N: usize>(x: f32, coefficients: &[f32; N]) -> f32 {
-    let mut sum = coefficients[N - 1];
-    let mut at = N - 1;
-    while at > 0 {
-        at -= 1;
-        sum = F::mul_add(sum, x, coefficients[at]);
-    }
-    sum
+    horner(coefficients, |sum, next| F::mul_add(sum, x, next))
 }
 
 /// The polynomial with these coefficients, by pairs: fewer roundings one after the other.

@@ -14,6 +14,20 @@ pub trait FusedLoop {
     fn run<M: Fused>(self) -> Self::Output;
 }
 
+/// A loop that multiplies and adds in one way.
+#[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
+pub(super) struct By<M, L>(pub(super) L, pub(super) std::marker::PhantomData<M>);
+
+#[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
+impl<M: Fused, L: FusedLoop> super::Loop for By<M, L> {
+    type Output = L::Output;
+
+    #[inline(always)]
+    fn run(self) -> L::Output {
+        self.0.run::<M>()
+    }
+}
+
 /// By the instruction.
 #[cfg(any(test, all(not(tpu_emu_portable), any(target_arch = "x86_64", target_arch = "aarch64"))))]
 pub(super) struct Instruction;

@@ -1,8 +1,9 @@
 //! The vectors of x86-64.
-use super::fused::{Composed, FusedLoop, Instruction};
+use super::fused::{By, Composed, FusedLoop, Instruction};
 use super::{Level, Loop};
 use pulp::x86::{V3, V4};
 use pulp::{Scalar128b, Simd, WithSimd};
+use std::marker::PhantomData;
 
 /// Instructions on vectors of 128 and 256 bits.
 pub type Shuffles = V3;
@@ -29,17 +30,6 @@ impl<L: Loop> pulp::NullaryFnOnce for Call<L> {
     #[inline(always)]
     fn call(self) -> L::Output {
         self.0.run()
-    }
-}
-
-struct CallFused<L>(L);
-
-impl<L: FusedLoop> pulp::NullaryFnOnce for CallFused<L> {
-    type Output = L::Output;
-
-    #[inline(always)]
-    fn call(self) -> L::Output {
-        self.0.run::<Instruction>()
     }
 }
 
@@ -94,8 +84,7 @@ impl Machine {
     pub(super) fn run_fused<L: FusedLoop>(self, body: L) -> L::Output {
         match self {
             Self::Portable => body.run::<Composed>(),
-            Self::Avx2(middle) => middle.vectorize(CallFused(body)),
-            Self::Avx512(wide) => wide.vectorize(CallFused(body)),
+            wide => wide.run(By::<Instruction, L>(body, PhantomData)),
         }
     }
 

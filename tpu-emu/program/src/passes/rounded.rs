@@ -57,7 +57,7 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Spla
     for at in 0..code.nodes.len() {
         let node = &code.nodes[at];
         let (gathers, clamped) = (is_planned_gather(&node.name), clamp(node, splats));
-        let always = gathers || clamped.is_some() || is_product(node);
+        let always = gathers || clamped.is_some() || node.work.is_product();
         let may = always || scatters && matches!(node.work, NodeKind::Elementwise(_));
         let &[made] = &node.results[..] else { continue };
         let Some(readers) = may.then(|| work.readers(graph, code, made)).flatten() else {
@@ -86,11 +86,6 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Spla
         }
     }
     code.nodes.extend(changes.flat_map(|(_, new)| new));
-}
-
-fn is_product(node: &Node) -> bool {
-    let is_product = |kernel: &dyn Kernel| kernel.absorbs() && kernel.reduction().is_none();
-    matches!(&node.work, NodeKind::Kernel(kernel) if is_product(&**kernel))
 }
 
 /// What reads a value, also in another order.

@@ -36,7 +36,7 @@ pub(super) enum Slices {
 }
 
 /// How values are made again.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Manner {
     /// Parameters whose memory nothing takes over.
     pub(super) kept: FxHashSet<ValueId>,
@@ -79,14 +79,9 @@ pub(super) struct Cut<'g> {
     pub(super) graph: &'g Graph,
     pub(super) code: &'g Subgraph,
     pub(super) at: usize,
-    /// Bytes of an elementwise value that is made again, at least.
-    pub(super) least: usize,
-    /// Bytes of a gathered value that is gathered again, at most.
-    gathered: usize,
-    sums: &'g Sums,
+    pub(super) manner: &'g Manner,
     /// Products and reductions that may be made again.
     pub(super) products: FxHashSet<ValueId>,
-    slices: Slices,
     /// The node that makes each value.
     pub(super) maker: FxHashMap<ValueId, usize>,
     /// Parameters whose memory something takes over.
@@ -118,16 +113,12 @@ impl<'g> Cut<'g> {
         let (network, vertices) = (Network::default(), FxHashMap::default());
         let taken = code.parameters.iter().filter(|parameter| !manner.kept.contains(parameter));
         let (parameters, products) = (taken.copied().collect(), FxHashSet::default());
-        let Manner { least, gathered, slices, .. } = *manner;
         Self {
             graph,
             code,
             at,
-            least,
-            gathered,
-            sums: &manner.sums,
+            manner,
             products,
-            slices,
             maker,
             parameters,
             last,
@@ -181,7 +172,7 @@ impl<'g> Cut<'g> {
             }
         }
         let mut late = self.network.sink_side(source, sink, MAX_CUT_ITERATIONS)?;
-        if matches!(self.slices, Slices::Remade) {
+        if matches!(self.manner.slices, Slices::Remade) {
             let slices = self.vertices.iter().filter(|(value, _)| self.is_slice(**value));
             let slices: Vec<(usize, usize)> = slices.map(|(_, &vertices)| vertices).collect();
             if !slices.iter().any(|&(before, behind)| late[behind] && !late[before]) {
@@ -205,7 +196,7 @@ impl<'g> Cut<'g> {
         }
         let (before, behind) = (self.network.vertex(), self.network.vertex());
         self.vertices.insert(value, (before, behind));
-        let kept = if self.sums.between.contains(&value) {
+        let kept = if self.manner.sums.between.contains(&value) {
             WITHOUT_LIMIT
         } else {
             to_u64(self.graph.bytes(value)).saturating_mul(256)
@@ -247,7 +238,8 @@ impl<'g> Cut<'g> {
         let elements = to_u64(shape.elements());
         match &node.work {
             NodeKind::Elementwise(_)
-                if shape.bytes() < self.least || self.sums.stored.contains(&result) =>
+                if shape.bytes() < self.manner.least
+                    || self.manner.sums.stored.contains(&result) =>
             {
                 None
             }
@@ -270,7 +262,7 @@ impl<'g> Cut<'g> {
             }
             NodeKind::Iota(_) | NodeKind::Splat(_) => Some(0),
             // libtpu 0.0.51 gathers for each reader, long before it reads.
-            _ if is_planned_gather(&node.name) && shape.bytes() <= self.gathered => {
+            _ if is_planned_gather(&node.name) && shape.bytes() <= self.manner.gathered => {
                 Some(elements.saturating_mul(COST_OF_OPERATION))
             }
             NodeKind::Kernel(_) if self.products.contains(&result) => {

@@ -62,14 +62,14 @@ pub(crate) fn shrink(
             graph.main = main;
         }
     }
-    let manner = Manner::new(graph, donated, need(&best.1));
-    best = repeat(graph, manner.clone(), (always, 0), best, &mut plan);
+    let mut manner = Manner::new(graph, donated, need(&best.1));
+    best = repeat(graph, &mut manner, (always, 0), best, &mut plan);
     let main: Subgraph = graph.main.clone();
     if schedule::reorder(graph) {
         let mut other = plan(graph);
         // An order that needs a little more may have room for what is made again.
         if need(&other.1) <= need(&best.1) / 8 * 9 {
-            other = repeat(graph, manner, (always, 0), other, plan);
+            other = repeat(graph, &mut manner, (always, 0), other, plan);
         }
         if always || is_less(&other.1, &best.1) {
             return other;
@@ -90,7 +90,7 @@ pub(crate) fn fit(
 ) -> (StepBlock, Plan) {
     let mut manner = Manner::new(graph, donated, need(&first.1));
     manner.products = true;
-    repeat(graph, manner, (always, room), first, plan)
+    repeat(graph, &mut manner, (always, room), first, plan)
 }
 
 /// Bytes that a plan takes on a device, beside what a chip stores.
@@ -106,7 +106,7 @@ fn is_less(one: &Plan, other: &Plan) -> bool {
 /// Makes values again where the arena is fullest, as long as plans need less and more than `room`.
 fn repeat(
     graph: &mut Graph,
-    mut manner: Manner,
+    manner: &mut Manner,
     (always, room): (bool, usize),
     (mut code, mut best): (StepBlock, Plan),
     mut plan: impl FnMut(&mut Graph) -> (StepBlock, Plan),
@@ -124,7 +124,7 @@ fn repeat(
         let (share, most) =
             if always { (0, MAX_SHRINKING_ITERATIONS) } else { (PEAK_SHARE, MAX_PEAK_PLACES) };
         for path in &peaks(&code, &best, share, most).0 {
-            changed |= late::make_again(graph, path, &manner);
+            changed |= late::make_again(graph, path, manner);
         }
         if !changed {
             continue;

@@ -62,7 +62,7 @@ fn products_of(cut: &Cut<'_>, values: &[ValueId], seen: &mut FxHashSet<ValueId>)
         }
         let Some(&maker) = cut.maker.get(&value) else { continue };
         let node = &cut.code.nodes[maker];
-        if is_product(node) && cut.graph.bytes(value) >= cut.least {
+        if is_product(node) && cut.graph.bytes(value) >= cut.manner.least {
             found.push(value);
         } else if cut.cost(node).is_some() {
             open.extend(&node.operands);

@@ -23,7 +23,7 @@ struct Chain {
 }
 
 /// The sums of a program along its layers.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Sums {
     /// Those that are stored.
     pub(super) stored: FxHashSet<ValueId>,
@@ -96,12 +96,11 @@ fn read_by_products(code: &Subgraph) -> FxHashSet<ValueId> {
     let mut read = FxHashSet::default();
     for node in code.nodes.iter().rev() {
         let reads = match &node.work {
-            NodeKind::Kernel(kernel) => kernel.absorbs() && kernel.reduction().is_none(),
             NodeKind::Elementwise(op) => {
                 op.kind == ElementwiseKind::Convert && read.contains(&node.results[0])
             }
             NodeKind::Access(_) => read.contains(&node.results[0]),
-            _ => false,
+            of => of.is_product(),
         };
         if reads {
             read.extend(&node.operands);

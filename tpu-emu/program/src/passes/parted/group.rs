@@ -175,7 +175,7 @@ impl Looked<'_> {
     /// Whether there is one product, or a reduction of several arrays.
     fn is_worthwhile(&self, inside: &BTreeSet<usize>) -> bool {
         let nodes = || inside.iter().map(|&at| &self.code.nodes[at]);
-        let products = nodes().filter(|node| is_product(node)).count();
+        let products = nodes().filter(|node| node.work.is_product()).count();
         let several =
             |node: &Node| matches!(node.work, NodeKind::Kernel(_)) && node.results.len() > 1;
         products == 1 || (products == 0 && nodes().any(several))
@@ -185,7 +185,7 @@ impl Looked<'_> {
     /// operations on elements of which each has one reader.
     fn is_read_once(&self, at: usize, given: &[ValueId]) -> bool {
         let mut node = &self.code.nodes[at];
-        if !is_product(node) {
+        if !node.work.is_product() {
             return true;
         }
         loop {
@@ -199,7 +199,7 @@ impl Looked<'_> {
             let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
             match &reader.work {
                 NodeKind::Elementwise(_) | NodeKind::Access(_) => node = reader,
-                NodeKind::Kernel(_) => return !is_product(reader),
+                NodeKind::Kernel(_) => return !reader.work.is_product(),
                 _ => return false,
             }
         }
@@ -250,10 +250,6 @@ impl Looked<'_> {
         let whole = node.operands.iter().filter(|value| !taken.contains(value) && !made(value));
         whole.map(|&value| self.graph.bytes(value)).collect()
     }
-}
-
-fn is_product(node: &Node) -> bool {
-    matches!(&node.work, NodeKind::Kernel(kernel) if kernel.absorbs() && kernel.reduction().is_none())
 }
 
 /// Which operands a node takes parts of, for parts of its result.
