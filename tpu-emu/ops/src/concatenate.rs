@@ -6,6 +6,8 @@ use tpu_base::tensor::Shape;
 use tpu_kernels::movement::block_copy::{BlockCopy, in_turn};
 use tpu_kernels::movement::index::Outside;
 use tpu_kernels::movement::move_list::{Move, Moves};
+use tpu_kernels::movement::strided_block::StridedBlock;
+use tpu_kernels::movement::strided_view::AccessMap;
 
 /// The operands side by side along `dimension`.
 ///
@@ -59,6 +61,29 @@ pub fn side_by_side(operands: &[Shape], axis: usize, result: &Shape) -> Arc<dyn 
     Arc::new(Concatenate::new(operands, axis, result))
 }
 
+/// What puts views of its operands side by side in each of so many rows, with elements of so many
+/// bytes: of each, where its elements come from and how many a row has. `None` if some view goes
+/// backwards, repeats elements, or has axes that end elsewhere than rows.
+pub fn views_side_by_side(
+    width: usize,
+    rows: usize,
+    views: &[(AccessMap, usize)],
+) -> Option<Arc<dyn Kernel>> {
+    let row: usize = views.iter().map(|(_, elements)| elements).sum();
+    let mut start = 0;
+    let mut parts = Vec::with_capacity(views.len());
+    for &(ref map, elements) in views {
+        let block = if elements > 0 { Some(map.in_rows(elements, row)?) } else { None };
+        let part = block.map(|StridedBlock { offset, dims, from, to }| {
+            let copy = BlockCopy::new(width, &dims, &from, &to);
+            CopiedOperand { from: offset * width, to: start * width, copy }
+        });
+        parts.push(part);
+        start += elements;
+    }
+    Some(Arc::new(Concatenate { width, rows, parts }))
+}
+
 /// Each operand into its part of the result.
 #[derive(Debug)]
 struct Concatenate {
@@ -66,8 +91,18 @@ struct Concatenate {
     width: usize,
     /// Rows that have a part of each operand.
     rows: usize,
-    /// Where an operand's first byte lies, and how it is copied; `None` for an empty one.
-    parts: Vec<Option<(usize, BlockCopy)>>,
+    /// Of each operand, `None` for an empty one.
+    parts: Vec<Option<CopiedOperand>>,
+}
+
+/// What is copied of an operand.
+#[derive(Debug)]
+struct CopiedOperand {
+    /// The first byte in the operand.
+    from: usize,
+    /// The first byte in the result.
+    to: usize,
+    copy: BlockCopy,
 }
 
 impl Concatenate {
@@ -80,7 +115,7 @@ impl Concatenate {
             let copy = BlockCopy::new(width, &operand.dims, &operand.strides(), &to);
             // An operand without elements may begin past the end.
             if operand.elements() > 0 {
-                parts.push(Some((start * to[axis] * width, copy)));
+                parts.push(Some(CopiedOperand { from: 0, to: start * to[axis] * width, copy }));
             } else {
                 parts.push(None);
             }
@@ -93,10 +128,10 @@ impl Concatenate {
     /// side by side in all operands.
     fn in_each_row(&self) -> Option<usize> {
         let turns = self.parts.len();
-        let bytes = self.parts.first()?.as_ref()?.1.each_of(turns)?.1;
-        let fits = |(index, part): (usize, &Option<(usize, BlockCopy)>)| {
-            part.as_ref().is_some_and(|(start, copy)| {
-                *start == index * bytes
+        let bytes = self.parts.first()?.as_ref()?.copy.each_of(turns)?.1;
+        let fits = |(index, part): (usize, &Option<CopiedOperand>)| {
+            part.as_ref().is_some_and(|CopiedOperand { from, to, copy }| {
+                (*from, *to) == (0, index * bytes)
                     && copy.each_of(turns).is_some_and(|(_, other)| other == bytes)
             })
         };
@@ -112,8 +147,8 @@ impl Kernel for Concatenate {
             return Ok(());
         }
         for (operand, part) in operands.iter().zip(&self.parts) {
-            if let Some((start, copy)) = part {
-                copy.run_shared(operand, &mut results[0][*start..]);
+            if let Some(CopiedOperand { from, to, copy }) = part {
+                copy.run_shared(&operand[*from..], &mut results[0][*to..]);
             }
         }
         Ok(())
@@ -126,9 +161,9 @@ impl Kernel for Concatenate {
     fn moves(&self, most: usize) -> Option<Moves> {
         let mut moves = Vec::new();
         for (operand, part) in self.parts.iter().enumerate() {
-            let Some((start, copy)) = part else { continue };
+            let Some(CopiedOperand { from: first, to: start, copy }) = part else { continue };
             let (runs, bytes) = copy.runs(most - moves.len())?;
-            let of = |(from, to)| Move { operand, from, to: start + to, bytes };
+            let of = |(from, to)| Move { operand, from: first + from, to: start + to, bytes };
             moves.extend(runs.into_iter().map(of));
         }
         Some(Moves {

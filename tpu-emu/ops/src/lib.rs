@@ -191,7 +191,7 @@ pub use broadcast_in_dim::OP as BROADCAST_IN_DIM;
 pub use clamp::OP as CLAMP;
 pub use collective_permute::OP as COLLECTIVE_PERMUTE;
 pub use compare::{OP as COMPARE, differs};
-pub use concatenate::{OP as CONCATENATE, side_by_side};
+pub use concatenate::{OP as CONCATENATE, side_by_side, views_side_by_side};
 pub use constant::OP as CONSTANT;
 pub use convert::{OP as CONVERT, conversion};
 pub use dot_general::OP as DOT_GENERAL;

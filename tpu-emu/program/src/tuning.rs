@@ -245,3 +245,6 @@ pub(crate) const MAX_ARENA_ARRAYS: usize = 4096;
 /// Measured: no time, but what libtpu 0.0.51 plans for data parallel steps on a v5e. Three gradients
 /// of 17 MB each lie beside their sums, four of 67 MB do not.
 pub(crate) const SUMS_IN_PLACE_FROM_BYTES: usize = 128 << 20;
+
+/// Bytes that views of arrays have in a row from which on they are put side by side without a copy.
+pub(crate) const MIN_JOINED_RUN_BYTES: usize = 32;

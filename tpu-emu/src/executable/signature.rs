@@ -6,10 +6,10 @@ use super::{Donation, Parameter, ResultInfo};
 use crate::hbm::layout::{Layout, preferred_order};
 use crate::hbm::spec::{ArraySpec, LayoutRequest};
 use crate::memory::MemoryKind;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_base::tensor::{DType, Shape};
+use tpu_base::tensor::Shape;
 use tpu_base::units::{Bytes, to_u64};
 use tpu_program::graph::Graph;
 use tpu_program::sharding::io_shardings::{IoSharding, IoShardings, reported};
@@ -205,21 +205,39 @@ fn pair(parameters: &mut [Parameter], results: &mut [ResultInfo], spread: bool) 
     Ok(())
 }
 
-/// Parameters that any result may take over, each with the first result like it that no other has
-/// and that takes as many bytes: another layout may need more.
+/// Parameters that any result may take over, each with the first result like it that no other has and
+/// that takes as many bytes, for another layout may need more; those that are left, with the first
+/// result of as many elements and bytes.
 fn free_pairs(parameters: &[Parameter], results: &[ResultInfo]) -> Vec<(usize, usize)> {
-    let mut free: HashMap<(MemoryKind, DType, &[u64], Bytes), VecDeque<usize>> = HashMap::new();
-    for (index, result) in results.iter().enumerate().filter(|(_, result)| result.alias.is_none()) {
-        let like = (result.kind, result.spec.dtype, &*result.spec.dims, result.spec.padded);
-        free.entry(like).or_default().push_back(index);
+    let alike = |spec: &ArraySpec, result: &ArraySpec| {
+        (spec.dtype, &spec.dims) == (result.dtype, &result.dims)
+    };
+    let any = |_: &ArraySpec, _: &ArraySpec| true;
+    let mut taken: Vec<bool> = results.iter().map(|result| result.alias.is_some()).collect();
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    for fits in [alike as fn(&ArraySpec, &ArraySpec) -> bool, any] {
+        let mut free: HashMap<(MemoryKind, Bytes, Bytes), Vec<usize>> = HashMap::new();
+        for (index, result) in results.iter().enumerate().filter(|&(index, _)| !taken[index]) {
+            free.entry(memory_of(result.kind, &result.spec)).or_default().push(index);
+        }
+        let offered = parameters.iter().enumerate();
+        for (index, one) in offered.filter(|(_, one)| one.donation == Donation::Free) {
+            let Some(like) = free.get_mut(&memory_of(one.kind, &one.spec)) else { continue };
+            let place = like.iter().position(|&result| fits(&one.spec, &results[result].spec));
+            let known = pairs.iter().any(|&(parameter, _)| parameter == index);
+            if let Some(place) = place.filter(|_| !known) {
+                let result = like.remove(place);
+                taken[result] = true;
+                pairs.push((index, result));
+            }
+        }
     }
-    let offered = parameters.iter().enumerate().filter(|(_, one)| one.donation == Donation::Free);
-    offered
-        .filter_map(|(index, one)| {
-            let like = (one.kind, one.spec.dtype, &*one.spec.dims, one.spec.padded);
-            Some((index, free.get_mut(&like)?.pop_front()?))
-        })
-        .collect()
+    pairs
+}
+
+/// Where an array lies, and the bytes of its elements, dense and padded.
+fn memory_of(kind: MemoryKind, spec: &ArraySpec) -> (MemoryKind, Bytes, Bytes) {
+    (kind, spec.logical, spec.padded)
 }
 
 /// Of what several devices may give up, only what some result has the size of is given up.

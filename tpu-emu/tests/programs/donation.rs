@@ -100,6 +100,29 @@ fn a_donor_serves_the_first_result_that_fits() {
 }
 
 #[test]
+fn a_donor_serves_a_result_of_as_many_bytes_if_none_is_like_it() {
+    let text = "func.func public @main(%x: tensor<2x3xf32> {jax.buffer_donor = true}, %y: tensor<3x2xf32> {jax.buffer_donor = true}) -> (tensor<3x2xf32>, tensor<3x2xi32>) {
+        %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+        %b = stablehlo.bitcast_convert %a : (tensor<3x2xf32>) -> tensor<3x2xi32>
+        %c = stablehlo.add %a, %y : tensor<3x2xf32>
+        return %c, %b : tensor<3x2xf32>, tensor<3x2xi32>
+    }";
+    let machine = machine();
+    let program = compile(&machine, text).unwrap();
+    assert_eq!([program.results[0].alias, program.results[1].alias], [Some(1), Some(0)]);
+    let x = f32s(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let y = f32s(&[3, 2], &[10.0, 20.0, 30.0, 40.0, 50.0, 60.0]);
+    let arguments = [put(&machine, &x), put(&machine, &y)];
+    let places = [address(&arguments[1]), address(&arguments[0])];
+    let results = launch(&machine, &program, &arguments).unwrap().results;
+    assert_eq!([address(&results[0]), address(&results[1])], places);
+    let results: Vec<Array> = results.into_iter().map(|result| get(result).unwrap()).collect();
+    let bits = [1.0_f32, 4.0, 2.0, 5.0, 3.0, 6.0].map(|of| of.to_bits().cast_signed());
+    let sums = f32s(&[3, 2], &[11.0, 24.0, 32.0, 45.0, 53.0, 66.0]);
+    assert_eq!(results, [sums, i32s(&[3, 2], &bits)]);
+}
+
+#[test]
 fn narrow_arrays_are_given_up_like_others() {
     let text = "func.func public @main(%x: tensor<3xi4> {tf.aliasing_output = 1 : i32}, %y: tensor<3xi4> {tf.aliasing_output = 0 : i32}) -> (tensor<3xi4>, tensor<3xi4>) {
         %s = stablehlo.add %x, %y : tensor<3xi4>

@@ -15,7 +15,8 @@
 //!   * Else blocks, element by element.
 //! * A block of one array into a place of another (pad, concatenate, dynamic slices):
 //!   [`block_copy`]. Its axes are joined into as few loops and as long runs as there can be. A loop
-//!   over runs of a usual length has that length compiled in.
+//!   over runs of a usual length has that length compiled in. A view that is joined with others is
+//!   such a block where its axes end with rows ([`strided_block`]).
 //! * One element everywhere: `block_copy::fill`. Equal bytes are set; any other element fills
 //!   `FILL_BLOCK_BYTES`, which are copied from then on.
 //! * Slices at computed places: [`gather`], with places that [`index`] computes,
@@ -40,6 +41,7 @@ pub mod index;
 pub mod iota;
 pub mod loop_nest;
 pub mod move_list;
+pub mod strided_block;
 mod strided_copy;
 pub mod strided_view;
 pub mod transpose;

@@ -1,7 +1,7 @@
 //! The operations of a program in their order, who makes a value, and how long it is needed.
 use crate::executable::stored_array::Array;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tpu_ops::{
     ADD, Entry, LayoutRule, Operator, Relayout, Simplification, Structural, callee, top_k,
 };
@@ -61,6 +61,14 @@ impl CallOperation<'_> {
         )
     }
 
+    /// Whether it turns or reshapes an array.
+    pub(super) fn is_move(&self) -> bool {
+        matches!(
+            self.operator,
+            Operator::Row(row) if row.layout == LayoutRule::Permuted || row.relayout == Relayout::Reshaped
+        )
+    }
+
     /// Whether it adds two arrays.
     pub(super) fn is_sum(&self) -> bool {
         matches!(self.operator, Operator::Row(row) if row.mnemonic == ADD.mnemonic)
@@ -100,14 +108,16 @@ pub(super) struct WrittenOut<'m> {
     called_at: Option<LocationId>,
     makers: OnceCell<Vec<u32>>,
     readers: OnceCell<Vec<u32>>,
+    live_readers: OnceCell<Vec<u32>>,
     ends: OnceCell<Vec<u32>>,
 }
 
 impl<'m> WrittenOut<'m> {
     pub(super) fn of(module: &'m Module, entry: &'m Function) -> Self {
-        let [makers, readers, ends] = [const { OnceCell::new() }; 3];
+        let [makers, readers, live_readers, ends] = [const { OnceCell::new() }; 4];
         let (operations, calls, same) = (Vec::new(), Vec::new(), Vec::new());
-        let mut body = Self { operations, calls, same, called_at: None, makers, readers, ends };
+        let mut body =
+            Self { operations, calls, same, called_at: None, makers, readers, live_readers, ends };
         let base = body.enter(entry);
         body.region(module, &entry.body, (entry, base), 0);
         body
@@ -260,6 +270,12 @@ impl<'m> WrittenOut<'m> {
         entry.is_some_and(|block| block.arguments.contains(&Value(value.0)))
     }
 
+    /// The number of the parameter of the program that a value is.
+    pub(super) fn parameter(&self, value: CallValue) -> Option<usize> {
+        let (entry, _) = self.calls.first()?;
+        entry.block()?.arguments.iter().position(|&of| of == Value(value.0))
+    }
+
     /// Whether a value is a result of the program as it is.
     pub(super) fn is_returned(&self, value: CallValue) -> bool {
         self.operations.last().is_some_and(|last| self.operands(last).any(|of| of == value))
@@ -297,6 +313,12 @@ impl<'m> WrittenOut<'m> {
         self.maker(value).is_some_and(repeats)
     }
 
+    /// Whether a value has one number everywhere.
+    fn is_number(&self, value: CallValue) -> bool {
+        let spread = self.maker(value).filter(|_| self.is_spread(value));
+        spread.is_some_and(|of| of.operand(0).is_none_or(|of| of.dims.is_empty()))
+    }
+
     /// Whether a value is made of one parameter or constant at most, by operations of one operand.
     pub(super) fn is_of_parameters(&self, mut value: CallValue) -> bool {
         while let Some(maker) = self.maker(value) {
@@ -307,6 +329,36 @@ impl<'m> WrittenOut<'m> {
             }
         }
         self.is_given(value)
+    }
+
+    /// The one array of the same extents that operations on elements, and numbers, make a result of,
+    /// `of` the last of them, and these operations; none of what they make on the way is read by others.
+    pub(super) fn made_of_elements(
+        &self,
+        of: &CallOperation<'m>,
+    ) -> Option<(CallValue, Vec<CallOperation<'m>>)> {
+        let dims = of.result()?.dims;
+        let mut operations = vec![*of];
+        let mut read: BTreeMap<CallValue, u32> = BTreeMap::new();
+        let mut next = *of;
+        while next.is_by_element() && operations.len() < DEPTH {
+            if self.result(&next).is_some_and(|of| self.is_spread(of)) {
+                return None;
+            }
+            for value in self.operands_of(&next, &dims).filter(|&of| !self.is_number(of)) {
+                *read.entry(value).or_default() += 1;
+            }
+            let last =
+                read.keys().copied().max_by_key(|&of| self.maker(of).map(|maker| maker.at))?;
+            let times = read.remove(&last)?;
+            let alone = self.is_read(last, times);
+            if read.is_empty() && (alone || self.is_given(last)) {
+                return Some((last, operations));
+            }
+            next = self.maker(last).filter(|_| alone)?;
+            operations.push(next);
+        }
+        None
     }
 
     /// How many operands of operations each value is.
@@ -320,13 +372,40 @@ impl<'m> WrittenOut<'m> {
         })
     }
 
+    /// How many operands each value is of operations whose results somebody needs.
+    fn live_readers(&self) -> &[u32] {
+        self.live_readers.get_or_init(|| {
+            let mut readers = vec![0_u32; self.same.len()];
+            for of in self.operations.iter().rev() {
+                if self.is_needed(of, &readers) {
+                    self.operands(of).for_each(|operand| readers[operand.index()] += 1);
+                }
+            }
+            readers
+        })
+    }
+
+    /// Whether somebody reads what an operation makes, or it may do something else besides.
+    fn is_needed(&self, of: &CallOperation<'m>, readers: &[u32]) -> bool {
+        let results = &of.operation.results;
+        let is_read = |&result: &Value| readers[number(of.base, result).index()] > 0;
+        results.is_empty()
+            || !matches!(of.operator, Operator::Row(_))
+            || results.iter().any(is_read)
+    }
+
+    /// Whether operations that are needed read a value so many times in all.
+    pub(super) fn is_read(&self, value: CallValue, times: u32) -> bool {
+        self.live_readers().get(value.index()) == Some(&times)
+    }
+
     /// Whether a value is read once.
     pub(super) fn is_read_once(&self, value: CallValue) -> bool {
         self.readers().get(value.index()) == Some(&1)
     }
 
     /// The operations that read a value.
-    fn reading(&self, value: CallValue) -> impl Iterator<Item = &CallOperation<'m>> {
+    pub(super) fn reading(&self, value: CallValue) -> impl Iterator<Item = &CallOperation<'m>> {
         self.operations.iter().filter(move |of| self.operands(of).any(|of| of == value))
     }
 

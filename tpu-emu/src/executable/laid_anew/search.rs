@@ -4,12 +4,14 @@ use super::beside;
 use super::body::{CallOperation, CallValue, WrittenOut};
 use super::caches;
 use super::inside;
+use super::moves;
 use super::pieces::Pieces;
 use super::pools;
 use super::spread::Scans;
 use super::stored::{Stored, most};
 use super::tables;
 use crate::executable::charge::{LaidAnew, MIN_BYTES};
+use crate::executable::free_layouts::DimensionOrder;
 use crate::executable::image_padding::{self, Images};
 use crate::executable::stored_array::{Array, CORE_BYTES, SUBLANES, bytes_of, reshaped};
 use crate::hbm::layout::{Layout, TileRules};
@@ -62,9 +64,18 @@ impl<'m> RelayoutSearch<'m> {
 
     /// Goes through a program; gives the padding of images among the temporaries of a plan, what is
     /// laid anew beside these, and what of both is left in HBM.
-    pub(super) fn program(&mut self, body: &WrittenOut<'m>, plan: &Plan) -> ChipFindings {
-        for of in &body.operations {
+    pub(super) fn program(
+        &mut self,
+        body: &WrittenOut<'m>,
+        plan: &Plan,
+        (parameters, results): (&[DimensionOrder], &[DimensionOrder]),
+    ) -> ChipFindings {
+        let (moved, said) = moves::moved(self.rules, body, parameters, results);
+        for of in body.operations.iter().filter(|of| !said.contains(&of.at)) {
             self.operation(body, *of);
+        }
+        for (of, array, stored) in moved {
+            self.passing(of, &array, Some(stored), 0);
         }
         self.siblings(body);
         if let Some((operation, cache, bytes)) = caches::most(body)
@@ -223,8 +234,9 @@ impl<'m> RelayoutSearch<'m> {
         }
     }
 
-    /// The first array is sorted in a copy, and rows that lie side by side in two: elements of 8 bits
-    /// as those of 32, and of 16 bits in three. Sorted arrays that nobody reads are stored, but the
+    /// The first array is sorted in a copy, and in two where the core has room for both; rows that lie
+    /// side by side are, with a copy of each other array but of places: elements of 8 bits as those of
+    /// 32, and of 16 bits in three. Sorted arrays that nobody reads are stored, but the
     /// largest one where the memory of a core has room for it and not for another; others until they
     /// are read: of rows, they are one of the copies.
     fn sorted(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
@@ -237,6 +249,12 @@ impl<'m> RelayoutSearch<'m> {
         let bytes = bytes_of(stored.as_ref());
         let words = 32_u64.div_ceil(first.element().bits.clamp(1, 32).into());
         let mut copies = if words == 2 { 3 } else { words + u64::from(rows) };
+        let is_made = |value| body.maker(value).is_some_and(|of| of.operation.operands.is_empty());
+        let numbered =
+            of.operation.attributes.flag("is_stable") && !body.operands(&of).any(is_made);
+        if numbered && !rows && words == 1 && bytes < CORE_BYTES / 2 {
+            copies += 1;
+        }
         let mut unread = Vec::new();
         for (array, value) in body.results(&of) {
             let result = array.by_default(self.rules);
@@ -252,9 +270,14 @@ impl<'m> RelayoutSearch<'m> {
         if unread.last().is_some_and(|last| (CORE_BYTES / 2..CORE_BYTES).contains(last)) {
             unread.pop();
         }
+        let others = (body.operands(&of).enumerate().skip(1).filter(|&(_, value)| !is_made(value)))
+            .filter_map(|(number, _)| {
+                bytes_of(of.operand(number)?.by_default(self.rules).as_ref()).into()
+            });
+        let others = others.filter(|_| rows).fold(0, u64::saturating_add);
         if let Some(again) = copies.checked_sub(1) {
-            let unread = unread.into_iter().fold(0, u64::saturating_add);
-            self.passing(of, &first, stored, bytes.saturating_mul(again).saturating_add(unread));
+            let more = unread.into_iter().fold(others, u64::saturating_add);
+            self.passing(of, &first, stored, bytes.saturating_mul(again).saturating_add(more));
         }
     }
 

@@ -138,6 +138,9 @@ impl<'g> Fuser<'g> {
                 if self.fuses && known(self) {
                     return;
                 }
+                if self.fuses && kernel.joins().is_some() {
+                    return self.joined(node);
+                }
                 node.operands.iter().for_each(|&operand| self.require(operand));
                 self.step(node, StepKind::Kernel(Arc::clone(kernel)));
             }
