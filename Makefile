@@ -28,6 +28,11 @@ TORCH_PYTHON ?= $(or $(firstword $(foreach name,python3.12 python3.13 $(PYTHON) 
 # no client's version changes: the command, the report, the pytest plugin, the trace's file, processes.
 WHOLE := $(if $(MODERN_PYTHON),$(lastword $(MODERN)),$(NEWEST))
 OF_NO_VERSION := autopsy command guide guidebook metrics planted processes processes_failing pytest_plugin reservations run schemas top trace_faults trace_mapped
+# Those of the rest that take longest. Of these each other version runs a part, so that each file is
+# run in two versions; `make test-clients` runs all in all.
+LONG := pallas_watched decompositions real_compiler recording slices extents training faults numerics told_memory ffi_exceptions ffi_libraries poison pallas threads code_per_device pallas_devices
+SHARED_BY = $(filter-out $(WHOLE),$(TESTED))
+LEFT_OUT = $(shell printf '%s\n' $(LONG) | awk -v all="$(SHARED_BY)" 'BEGIN { n = split(all, of, " ") } of[NR % n + 1] != "$(1)"')
 # As many processes run the tests with JAX, each with a JAX of its own, a whole file in one of them.
 WORKERS ?= $(shell cores=$$(nproc); echo $$((cores < 4 ? cores : 4)))
 PYTEST_SIDE_BY_SIDE = -m pytest -q -p no:cacheprovider -n $(WORKERS) --dist loadfile
@@ -55,7 +60,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-compiled test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-mpi test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-kernels bench-suite bench-ecosystem compile-cost bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof fidelity clean
+.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-compiled test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-mpi test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny deny-checked bench bench-all bench-growth bench-slices bench-kernels bench-suite bench-ecosystem compile-cost bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof fidelity clean
 
 build:
 	cargo build --release
@@ -102,7 +107,7 @@ $(MDBOOK):
 
 # What compiles goes side by side, for either leaves a processor idle at times; then the parts that run,
 # one by one. After each part stands how long all took so far.
-COMPILED := lint deny test-rust test-docs
+COMPILED := lint deny-checked test-rust test-docs
 PARTS := test-no-jax $(patsubst %,test-jax-short-%,$(filter-out $(WHOLE),$(TESTED))) $(WHOLE:%=test-jax-%) test-tpu-info test-libtpu test-wheel conform compile-cost ecosystem random fuzz
 test:
 	@mkdir -p target
@@ -126,8 +131,8 @@ lint: $(VENVS)/jax-$(NEWEST)/ready
 	cd pjrt-plugin/python && $(TOOLS)/mypy
 	cd python-tests && $(TOOLS)/mypy
 	@if [ -d "$$(rustc --print target-libdir --target $(OTHER_TARGET))" ]; then \
-	echo "cargo check --workspace --target $(OTHER_TARGET)"; \
-	RUSTFLAGS="-D warnings" cargo check --workspace --target $(OTHER_TARGET); \
+	echo "cargo check -p pjrt-plugin -p libtpu-abi --target $(OTHER_TARGET)"; \
+	RUSTFLAGS="-D warnings" cargo check -p pjrt-plugin -p libtpu-abi --target $(OTHER_TARGET); \
 	else echo "skipped: cargo check --target $(OTHER_TARGET): its standard library is not installed"; fi
 
 # The script of the HTML report, from its sources: needs Node and npm. What is built is in git, so that
@@ -152,6 +157,15 @@ test-report: build $(VENVS)/jax-$(NEWEST)/ready
 # `cargo deny check advisories` by hand.
 deny: $(CARGO_DENY)
 	$(CARGO_DENY) --offline check bans licenses sources
+	git ls-files Cargo.lock deny.toml '*Cargo.toml' | xargs sha256sum > $(DENY_CHECKED)
+
+# What that says depends on these files alone, and cargo-deny takes minutes to build: the files that
+# passed are noted in git, and only others are checked.
+DENY_CHECKED := .ci/deny-checked.sha256
+deny-checked:
+	@if sha256sum --check --status $(DENY_CHECKED) && [ "$$(git ls-files Cargo.lock deny.toml '*Cargo.toml' | wc -l)" = "$$(wc -l < $(DENY_CHECKED))" ]; then \
+	echo "cargo deny: Cargo.lock, deny.toml and all manifests are those that passed it ($(DENY_CHECKED))."; \
+	else $(MAKE) deny; fi
 
 # Unoptimized: that is for building it, for its work takes six seconds then.
 $(CARGO_DENY):
@@ -181,7 +195,7 @@ test-jax-%: build $(VENVS)/jax-%/ready
 	$(VENVS)/jax-$*/bin/python $(PYTEST_SIDE_BY_SIDE) python-tests/jax
 
 test-jax-short-%: build $(VENVS)/jax-%/ready
-	$(VENVS)/jax-$*/bin/python $(PYTEST_SIDE_BY_SIDE) $(OF_NO_VERSION:%=--ignore=python-tests/jax/test_%.py) python-tests/jax
+	$(VENVS)/jax-$*/bin/python $(PYTEST_SIDE_BY_SIDE) $(patsubst %,--ignore=python-tests/jax/test_%.py,$(OF_NO_VERSION) $(call LEFT_OUT,$*)) python-tests/jax
 
 ifeq ($(MODERN_PYTHON),)
 $(MODERN:%=test-jax-%) $(MODERN:%=checks-%):
