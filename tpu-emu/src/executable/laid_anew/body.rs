@@ -1,7 +1,7 @@
 //! The operations of a program in their order, who makes a value, and how long it is needed.
 use crate::executable::stored_array::Array;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use tpu_ops::{
     ADD, Entry, LayoutRule, Operator, Relayout, Simplification, Structural, callee, top_k,
 };
@@ -313,12 +313,6 @@ impl<'m> WrittenOut<'m> {
         self.maker(value).is_some_and(repeats)
     }
 
-    /// Whether a value has one number everywhere.
-    fn is_number(&self, value: CallValue) -> bool {
-        let spread = self.maker(value).filter(|_| self.is_spread(value));
-        spread.is_some_and(|of| of.operand(0).is_none_or(|of| of.dims.is_empty()))
-    }
-
     /// Whether a value is made of one parameter or constant at most, by operations of one operand.
     pub(super) fn is_of_parameters(&self, mut value: CallValue) -> bool {
         while let Some(maker) = self.maker(value) {
@@ -329,36 +323,6 @@ impl<'m> WrittenOut<'m> {
             }
         }
         self.is_given(value)
-    }
-
-    /// The one array of the same extents that operations on elements, and numbers, make a result of,
-    /// `of` the last of them, and these operations; none of what they make on the way is read by others.
-    pub(super) fn made_of_elements(
-        &self,
-        of: &CallOperation<'m>,
-    ) -> Option<(CallValue, Vec<CallOperation<'m>>)> {
-        let dims = of.result()?.dims;
-        let mut operations = vec![*of];
-        let mut read: BTreeMap<CallValue, u32> = BTreeMap::new();
-        let mut next = *of;
-        while next.is_by_element() && operations.len() < DEPTH {
-            if self.result(&next).is_some_and(|of| self.is_spread(of)) {
-                return None;
-            }
-            for value in self.operands_of(&next, &dims).filter(|&of| !self.is_number(of)) {
-                *read.entry(value).or_default() += 1;
-            }
-            let last =
-                read.keys().copied().max_by_key(|&of| self.maker(of).map(|maker| maker.at))?;
-            let times = read.remove(&last)?;
-            let alone = self.is_read(last, times);
-            if read.is_empty() && (alone || self.is_given(last)) {
-                return Some((last, operations));
-            }
-            next = self.maker(last).filter(|_| alone)?;
-            operations.push(next);
-        }
-        None
     }
 
     /// How many operands of operations each value is.

@@ -46,6 +46,7 @@ mod beside;
 mod body;
 mod caches;
 mod core;
+mod elements;
 mod images;
 mod inside;
 mod moves;

@@ -79,7 +79,7 @@ pub(super) fn moved<'m>(
 fn chains<'m>(body: &WrittenOut<'m>) -> Vec<Chain<'m>> {
     let results = body.operations.last().map(|last| body.operands(last)).into_iter().flatten();
     let mut chains: Vec<Chain<'m>> =
-        results.enumerate().filter_map(|(at, of)| Chain::of(body, Some(at), of)).collect();
+        results.enumerate().filter_map(|(at, of)| Chain::to_result(body, at, of)).collect();
     let positions = |chain: &Chain<'m>| chain.operations.iter().map(|of| of.at).collect::<Vec<_>>();
     let mut known: BTreeSet<usize> = chains.iter().flat_map(positions).collect();
     for of in body.operations.iter().rev().filter(|of| of.is_move()) {
@@ -135,6 +135,11 @@ impl Path {
 }
 
 impl<'m> Chain<'m> {
+    /// What makes a result, where that is worth a look.
+    fn to_result(body: &WrittenOut<'m>, at: usize, value: CallValue) -> Option<Self> {
+        (body.array(value)?.dense() >= MIN_BYTES).then(|| Self::of(body, Some(at), value))?
+    }
+
     /// What makes a result of a parameter or of a piece of one, if that is only moved.
     fn of(body: &WrittenOut<'m>, result: Option<usize>, mut value: CallValue) -> Option<Self> {
         let (mut operations, mut steps, mut is_worked) = (Vec::new(), Vec::new(), false);
