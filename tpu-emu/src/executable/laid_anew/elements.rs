@@ -8,9 +8,11 @@ const DEPTH: usize = 64;
 impl<'m> WrittenOut<'m> {
     /// The one array of the same extents that operations on elements, and numbers, make a result of,
     /// `of` the last of them, and these operations; none of what they make on the way is read by others.
+    /// Nothing where a parameter is worked on with what is made of others, unless that `may_be_given`.
     pub(super) fn made_of_elements(
         &self,
         of: &CallOperation<'m>,
+        may_be_given: bool,
     ) -> Option<(CallValue, Vec<CallOperation<'m>>)> {
         let dims = of.result()?.dims;
         let mut operations = vec![*of];
@@ -27,7 +29,9 @@ impl<'m> WrittenOut<'m> {
             let ends = |&&of: &&CallValue| {
                 !self.maker(of).is_some_and(|maker| maker.is_by_element() && !self.is_spread(of))
             };
-            if read.keys().filter(ends).nth(1).is_some() {
+            let is_given = |&of: &CallValue| self.maker(of).is_none();
+            let meets = !may_be_given && read.len() > 1 && read.keys().any(is_given);
+            if meets || read.keys().filter(ends).nth(1).is_some() {
                 return None;
             }
             let last =

@@ -150,13 +150,12 @@ impl<'m> Chain<'m> {
                 break value;
             }
             let maker = body.maker(value).filter(|_| operations.len() < DEPTH)?;
-            let is_read_once = body.is_read(value, 1);
             if let Some(parameter) = piece_of_parameter(body, &maker) {
                 piece = Some(maker);
                 break parameter;
             }
             if maker.is_by_element() && axes(&maker, "broadcast_dimensions").is_none() {
-                let (source, worked) = body.made_of_elements(&maker)?;
+                let (source, worked) = body.made_of_elements(&maker, !steps.is_empty())?;
                 // What is compared is moved before it is.
                 let bits = |of: DType| of.element().bits;
                 if bits(dtype) <= 8 && bits(body.array(source)?.dtype) > 8 {
@@ -167,10 +166,8 @@ impl<'m> Chain<'m> {
                 continue;
             }
             let is_last = result.is_none() && operations.is_empty();
-            if !is_read_once
-                && !is_last
-                && !operations.last().is_some_and(CallOperation::is_by_element)
-            {
+            let by_element = operations.last().is_some_and(CallOperation::is_by_element);
+            if !is_last && !by_element && !body.is_read(value, 1) {
                 return None;
             }
             steps.extend(step(&maker, &maker.operand(0)?, &maker.result()?)?);
@@ -197,7 +194,14 @@ impl<'m> Chain<'m> {
 
     /// What makes what an operation that moves elements gives to others than moves.
     fn read_otherwise(body: &WrittenOut<'m>, of: &CallOperation<'m>) -> Option<Self> {
-        if of.result()?.dense() < MIN_BYTES {
+        // Most reshapes are of what products and sums make.
+        let maker = body.operands(of).next().and_then(|from| body.maker(from));
+        let is_followed = |of: CallOperation<'m>| {
+            of.is_move()
+                || of.is_by_element()
+                || matches!(of.operator, Operator::Row(row) if row.relayout == Relayout::Cut)
+        };
+        if !maker.is_none_or(is_followed) || of.result()?.dense() < MIN_BYTES {
             return None;
         }
         let value = body.result(of)?;
@@ -251,8 +255,10 @@ impl<'m> Chain<'m> {
 
 /// The parameter that an operation cuts a piece of, all elements between its ends.
 fn piece_of_parameter(body: &WrittenOut<'_>, of: &CallOperation<'_>) -> Option<CallValue> {
-    let cuts = matches!(of.operator, Operator::Row(row) if row.relayout == Relayout::Cut);
-    let steps = of.operation.attributes.integers("strides").filter(|_| cuts)?;
+    if !matches!(of.operator, Operator::Row(row) if row.relayout == Relayout::Cut) {
+        return None;
+    }
+    let steps = of.operation.attributes.integers("strides")?;
     let parameter = body.operands(of).next()?;
     (steps.iter().all(|&step| step == 1) && body.is_given(parameter)).then_some(parameter)
 }
