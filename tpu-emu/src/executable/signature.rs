@@ -6,7 +6,7 @@ use super::{Donation, Parameter, ResultInfo};
 use crate::hbm::layout::{Layout, preferred_order};
 use crate::hbm::spec::{ArraySpec, LayoutRequest};
 use crate::memory::MemoryKind;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
@@ -200,7 +200,10 @@ fn pair(parameters: &mut [Parameter], results: &mut [ResultInfo], spread: bool) 
         parameters[index].donation = Donation::To(result);
     }
     if spread {
-        keep_misfits(parameters, results);
+        // Of what several devices may give up, only what some result has the size of is given up.
+        for parameter in parameters.iter_mut().filter(|one| one.donation == Donation::Free) {
+            parameter.donation = Donation::Kept;
+        }
     }
     Ok(())
 }
@@ -213,24 +216,23 @@ fn free_pairs(parameters: &[Parameter], results: &[ResultInfo]) -> Vec<(usize, u
         (spec.dtype, &spec.dims) == (result.dtype, &result.dims)
     };
     let any = |_: &ArraySpec, _: &ArraySpec| true;
-    let mut taken: Vec<bool> = results.iter().map(|result| result.alias.is_some()).collect();
-    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    let is_free = |parameter: &usize| parameters[*parameter].donation == Donation::Free;
+    let mut offered: Vec<usize> = (0..parameters.len()).filter(is_free).collect();
+    let mut free: HashMap<(MemoryKind, Bytes, Bytes), VecDeque<usize>> = HashMap::new();
+    for (index, result) in results.iter().enumerate().filter(|(_, result)| result.alias.is_none()) {
+        free.entry(memory_of(result.kind, &result.spec)).or_default().push_back(index);
+    }
+    let mut pairs = Vec::new();
     for fits in [alike as fn(&ArraySpec, &ArraySpec) -> bool, any] {
-        let mut free: HashMap<(MemoryKind, Bytes, Bytes), Vec<usize>> = HashMap::new();
-        for (index, result) in results.iter().enumerate().filter(|&(index, _)| !taken[index]) {
-            free.entry(memory_of(result.kind, &result.spec)).or_default().push(index);
-        }
-        let offered = parameters.iter().enumerate();
-        for (index, one) in offered.filter(|(_, one)| one.donation == Donation::Free) {
-            let Some(like) = free.get_mut(&memory_of(one.kind, &one.spec)) else { continue };
-            let place = like.iter().position(|&result| fits(&one.spec, &results[result].spec));
-            let known = pairs.iter().any(|&(parameter, _)| parameter == index);
-            if let Some(place) = place.filter(|_| !known) {
-                let result = like.remove(place);
-                taken[result] = true;
-                pairs.push((index, result));
-            }
-        }
+        offered.retain(|&index| {
+            let Parameter { kind, spec, .. } = &parameters[index];
+            let taken = free.get_mut(&memory_of(*kind, spec)).and_then(|like| {
+                let place = like.iter().position(|&result| fits(spec, &results[result].spec))?;
+                like.remove(place)
+            });
+            pairs.extend(taken.map(|result| (index, result)));
+            taken.is_none()
+        });
     }
     pairs
 }
@@ -238,24 +240,6 @@ fn free_pairs(parameters: &[Parameter], results: &[ResultInfo]) -> Vec<(usize, u
 /// Where an array lies, and the bytes of its elements, dense and padded.
 fn memory_of(kind: MemoryKind, spec: &ArraySpec) -> (MemoryKind, Bytes, Bytes) {
     (kind, spec.logical, spec.padded)
-}
-
-/// Of what several devices may give up, only what some result has the size of is given up.
-fn keep_misfits(parameters: &mut [Parameter], results: &[ResultInfo]) {
-    let mut taken: Vec<bool> = results.iter().map(|result| result.alias.is_some()).collect();
-    for parameter in parameters {
-        if parameter.donation != Donation::Free {
-            continue;
-        }
-        let bytes = (parameter.kind, parameter.spec.logical, parameter.spec.padded);
-        let fits = |(result, taken): (&ResultInfo, &mut bool)| {
-            let same = (result.kind, result.spec.logical, result.spec.padded) == bytes;
-            same && !std::mem::replace(taken, true)
-        };
-        if !results.iter().zip(&mut taken).any(fits) {
-            parameter.donation = Donation::Kept;
-        }
-    }
 }
 
 fn spec(

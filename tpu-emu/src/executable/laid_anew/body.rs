@@ -61,12 +61,16 @@ impl CallOperation<'_> {
         )
     }
 
+    /// Whether it lays arrays anew so.
+    pub(super) fn is(&self, relayout: Relayout) -> bool {
+        matches!(self.operator, Operator::Row(row) if row.relayout == relayout)
+    }
+
     /// Whether it turns or reshapes an array.
     pub(super) fn is_move(&self) -> bool {
-        matches!(
-            self.operator,
-            Operator::Row(row) if row.layout == LayoutRule::Permuted || row.relayout == Relayout::Reshaped
-        )
+        let turns =
+            matches!(self.operator, Operator::Row(row) if row.layout == LayoutRule::Permuted);
+        turns || self.is(Relayout::Reshaped)
     }
 
     /// Whether it adds two arrays.
@@ -252,9 +256,7 @@ impl<'m> WrittenOut<'m> {
 
     /// The operation that cuts a piece of an array, if one makes a value.
     pub(super) fn cut(&self, value: CallValue) -> Option<CallOperation<'m>> {
-        self.maker(value).filter(
-            |maker| matches!(maker.operator, Operator::Row(row) if row.relayout == Relayout::Cut),
-        )
+        self.maker(value).filter(|maker| maker.is(Relayout::Cut))
     }
 
     /// The array that a value is.
@@ -266,8 +268,7 @@ impl<'m> WrittenOut<'m> {
 
     /// Whether a value is a parameter of the program.
     pub(super) fn is_given(&self, value: CallValue) -> bool {
-        let entry = self.calls.first().and_then(|(entry, _)| entry.block());
-        entry.is_some_and(|block| block.arguments.contains(&Value(value.0)))
+        self.parameter(value).is_some()
     }
 
     /// The number of the parameter of the program that a value is.

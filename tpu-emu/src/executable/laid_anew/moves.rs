@@ -24,7 +24,7 @@ use crate::hbm::layout::{Layout, TileRules};
 use std::collections::{BTreeMap, BTreeSet};
 use tpu_base::tensor::DType;
 use tpu_base::units::Bytes;
-use tpu_ops::{Operator, Relayout};
+use tpu_ops::Relayout;
 
 /// Operations that are followed from a result to a parameter.
 const DEPTH: usize = 16;
@@ -70,7 +70,7 @@ pub(super) fn moved<'m>(
         }
     }
     for (parameter, of_one) in pieces {
-        all.extend(cut(rules, body, parameter, of_one));
+        all.extend(cut(rules, body, parameter, &of_one));
     }
     (all, known)
 }
@@ -96,10 +96,10 @@ fn cut<'m>(
     rules: TileRules,
     body: &WrittenOut<'m>,
     parameter: CallValue,
-    mut pieces: Vec<(Chain<'m>, Path)>,
+    pieces: &[(Chain<'m>, Path)],
 ) -> Option<Moved<'m>> {
     let (whole, _) = body.array(parameter)?.by_default(rules)?;
-    if let [(chain, path)] = &pieces[..] {
+    if let [(chain, path)] = pieces {
         return path.charged(chain.piece?);
     }
     let (chain, path) = pieces.last()?;
@@ -112,7 +112,7 @@ fn cut<'m>(
         there.push(whole.0);
     } else {
         there.extend(whole_first.then_some(whole.0));
-        there.extend(pieces.drain(..).filter_map(|(_, path)| Some(path.copies.first()?.bytes)));
+        there.extend(pieces.iter().filter_map(|(_, path)| Some(path.copies.first()?.bytes)));
     }
     Some((of, first.array, (Bytes(at_one_time(there)), first.layout)))
 }
@@ -196,11 +196,8 @@ impl<'m> Chain<'m> {
     fn read_otherwise(body: &WrittenOut<'m>, of: &CallOperation<'m>) -> Option<Self> {
         // Most reshapes are of what products and sums make.
         let maker = body.operands(of).next().and_then(|from| body.maker(from));
-        let is_followed = |of: CallOperation<'m>| {
-            of.is_move()
-                || of.is_by_element()
-                || matches!(of.operator, Operator::Row(row) if row.relayout == Relayout::Cut)
-        };
+        let is_followed =
+            |of: CallOperation<'m>| of.is_move() || of.is_by_element() || of.is(Relayout::Cut);
         if !maker.is_none_or(is_followed) || of.result()?.dense() < MIN_BYTES {
             return None;
         }
@@ -214,8 +211,7 @@ impl<'m> Chain<'m> {
         }
         let reader = body.reading(value).next()?;
         // XLA sums before it moves.
-        let sums = |of: &CallOperation<'_>| matches!(of.operator, Operator::Row(row) if row.relayout == Relayout::Reduced);
-        let is_summed = |value| body.reading(value).all(sums);
+        let is_summed = |value| body.reading(value).all(|of| of.is(Relayout::Reduced));
         if is_summed(value) || body.result(reader).is_some_and(is_summed) {
             return None;
         }
@@ -255,7 +251,7 @@ impl<'m> Chain<'m> {
 
 /// The parameter that an operation cuts a piece of, all elements between its ends.
 fn piece_of_parameter(body: &WrittenOut<'_>, of: &CallOperation<'_>) -> Option<CallValue> {
-    if !matches!(of.operator, Operator::Row(row) if row.relayout == Relayout::Cut) {
+    if !of.is(Relayout::Cut) {
         return None;
     }
     let steps = of.operation.attributes.integers("strides")?;

@@ -270,11 +270,9 @@ impl<'m> RelayoutSearch<'m> {
         if unread.last().is_some_and(|last| (CORE_BYTES / 2..CORE_BYTES).contains(last)) {
             unread.pop();
         }
-        let others = (body.operands(&of).enumerate().skip(1).filter(|&(_, value)| !is_made(value)))
-            .filter_map(|(number, _)| {
-                bytes_of(of.operand(number)?.by_default(self.rules).as_ref()).into()
-            });
-        let others = others.filter(|_| rows).fold(0, u64::saturating_add);
+        let others = body.operands(&of).skip(1).filter(|&value| rows && !is_made(value));
+        let others = others.filter_map(|value| body.array(value)?.by_default(self.rules));
+        let others = others.fold(0, |all: u64, (bytes, _)| all.saturating_add(bytes.0));
         if let Some(again) = copies.checked_sub(1) {
             let more = unread.into_iter().fold(others, u64::saturating_add);
             self.passing(of, &first, stored, bytes.saturating_mul(again).saturating_add(more));

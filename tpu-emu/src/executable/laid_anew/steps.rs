@@ -38,10 +38,7 @@ pub(super) fn axes(of: &CallOperation<'_>, name: &str) -> Option<Vec<usize>> {
 #[expect(clippy::option_option, reason = "an operation that moves nothing is followed")]
 pub(super) fn step(of: &CallOperation<'_>, from: &Array, to: &Array) -> Option<Option<AxisMove>> {
     let Operator::Row(row) = of.operator else { return None };
-    let numbers = |of: &Array| -> Vec<usize> {
-        (0..of.dims.len()).filter(|&axis| of.dims[axis] > 1).collect()
-    };
-    let (given, made) = (numbers(from), numbers(to));
+    let (given, made) = (wide(&from.dims), wide(&to.dims));
     let place = |axis: usize| given.iter().position(|&of| of == axis);
     let step = if row.layout == LayoutRule::Permuted {
         let axes = axes(of, "permutation")?;
@@ -73,8 +70,9 @@ impl AxisMove {
     }
 }
 
+/// A reshape of few groups, or one that changes nothing.
 fn reshape(from: Vec<u64>, to: Vec<u64>) -> Option<AxisMove> {
-    let groups = groups(&from, &to).filter(|groups| groups.len() <= GROUPS)?;
+    let groups = groups(&from, &to).filter(|groups| groups.len() <= GROUPS || from == to)?;
     Some(AxisMove::Reshaped([from, to], groups))
 }
 
@@ -86,14 +84,8 @@ pub(super) fn simplified(steps: Vec<AxisMove>) -> Option<Vec<AxisMove>> {
             (Some(AxisMove::Turned(first)), AxisMove::Turned(then)) => {
                 AxisMove::Turned(then.iter().map(|&axis| first[axis]).collect())
             }
-            (Some(AxisMove::Reshaped([from, _], _)), AxisMove::Reshaped([_, to], _))
-                if from != to =>
-            {
+            (Some(AxisMove::Reshaped([from, _], _)), AxisMove::Reshaped([_, to], _)) => {
                 reshape(from.clone(), to.clone())?
-            }
-            (Some(AxisMove::Reshaped(..)), AxisMove::Reshaped(extents, groups)) => {
-                // Back to what it was.
-                AxisMove::Reshaped([extents[1].clone(), extents[1].clone()], groups.clone())
             }
             (Some(AxisMove::Repeated(_, axes)), AxisMove::Summed(gone))
                 if axes.iter().map(Option::is_none).eq(gone.iter().copied()) =>
@@ -136,6 +128,11 @@ fn groups(from: &[u64], to: &[u64]) -> Option<Vec<AxisGroup>> {
     (a == from.len() && b == to.len()).then_some(groups)
 }
 
+/// The axes of more than one element.
+fn wide(dims: &[u64]) -> Vec<usize> {
+    (0..dims.len()).filter(|&axis| dims[axis] > 1).collect()
+}
+
 /// An array without its axes of one element.
 pub(super) fn compact(of: &Array) -> Array {
     let dims = of.dims.iter().copied().filter(|&dim| dim > 1).collect();
@@ -144,7 +141,7 @@ pub(super) fn compact(of: &Array) -> Array {
 
 /// An order of axes without those of one element.
 pub(super) fn without_units(dims: &[u64], order: &[usize]) -> Vec<usize> {
-    let wide: Vec<usize> = (0..dims.len()).filter(|&axis| dims[axis] > 1).collect();
+    let wide = wide(dims);
     order.iter().filter_map(|of| wide.iter().position(|axis| axis == of)).collect()
 }
 
