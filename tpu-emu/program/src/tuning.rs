@@ -248,3 +248,6 @@ pub(crate) const SUMS_IN_PLACE_FROM_BYTES: usize = 128 << 20;
 
 /// Bytes that views of arrays have in a row from which on they are put side by side without a copy.
 pub(crate) const MIN_JOINED_RUN_BYTES: usize = 32;
+
+/// Bytes from which on a plan tells the shape of a constant: padding of smaller ones is little.
+pub(crate) const MIN_TOLD_CONSTANT_BYTES: usize = 4096;

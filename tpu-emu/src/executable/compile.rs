@@ -6,6 +6,7 @@ use super::labels::{labels, sources};
 use super::laid_anew;
 use super::oom::{rematerialized, too_large};
 use super::signature::signature;
+use super::stored_array::constant_bytes;
 use super::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
     ResultInfo,
@@ -150,7 +151,7 @@ pub(crate) fn compile(
     // A program that cannot be taken apart is told as it is, an equal share for each device.
     let own = io_shardings.as_ref().and_then(|io_shardings| {
         let how = (target.numerics, target.make_body);
-        DevicePlan::of(how, &module, (io_shardings, spread), (packed, passes), charge)
+        DevicePlan::of(how, &module, (io_shardings, spread), (packed, passes), (charge, rules))
             .inspect_err(|why| tracing::debug!(?module.name, %why, "told as shares of the whole"))
             .ok()
     });
@@ -176,7 +177,7 @@ pub(crate) fn compile(
     let (arena, pool) = match (&own, &io_shardings) {
         (Some(own), _) => (own.temporaries(), 0),
         (None, Some(io_shardings)) => (share(io_shardings, &plan, spread.count), 0),
-        (None, None) => (plan.arena, plan.pool.len()),
+        (None, None) => (plan.arena, constant_bytes(&plan, rules)),
     };
     let mut charge = match (&own, &io_shardings) {
         (Some(own), _) => own.charge.clone(),

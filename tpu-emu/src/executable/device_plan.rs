@@ -2,6 +2,8 @@
 //! would run by itself. It is counted and told. What runs is the program over whole arrays, but where
 //! the devices have nothing to exchange and the parts give the same bits.
 use super::charge::Charge;
+use super::stored_array::constant_bytes;
+use crate::hbm::layout::TileRules;
 use std::collections::BTreeMap;
 use tpu_base::error::Result;
 use tpu_ops::{Cost, Numerics};
@@ -27,6 +29,8 @@ pub(crate) struct DevicePlan {
     pub(crate) bytes_accessed: f64,
     /// What a chip is charged with for the part's temporaries.
     pub(crate) charge: Charge,
+    /// Bytes of its constants in HBM, padded.
+    constants: usize,
     /// Bytes of temporaries that the part puts in host memory. Where it runs, they lie in HBM.
     pub(crate) host: usize,
 }
@@ -41,7 +45,7 @@ impl DevicePlan {
         module: &Module,
         (io_shardings, devices): (&IoShardings, Devices),
         (outside, passes): (StorageForm<'_>, Passes),
-        charge: impl Fn((&Module, &Plan)) -> Charge,
+        (charge, rules): (impl Fn((&Module, &Plan)) -> Charge, TileRules),
     ) -> Result<Self> {
         let part = partition(module, io_shardings, (devices.count, devices.replicas), Form::Plan)?;
         let alone = (Devices::ONE, &BTreeMap::new());
@@ -57,12 +61,13 @@ impl DevicePlan {
         }
         let (cost, bytes_accessed) = (graph.cost, graph.bytes_accessed);
         let charge = charge((&part.module, &plan));
-        Ok(Self { plan, runs, cost, bytes_accessed, charge, host })
+        let constants = constant_bytes(&plan, rules);
+        Ok(Self { plan, constants, runs, cost, bytes_accessed, charge, host })
     }
 
     /// Bytes of HBM that the part needs besides arguments and results.
     pub(super) fn temporaries(&self) -> usize {
-        self.plan.arena.saturating_add(self.plan.pool.len())
+        self.plan.arena.saturating_add(self.constants)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Arrays as a chip stores them where it lays them anew, and the bytes that they take padded.
 use crate::hbm::layout::{Layout, TileRules, default_layout, explicit_layout, padded_bytes};
-use tpu_base::tensor::{DType, dtype::DeviceElement};
-use tpu_base::units::{Bytes, to_u64};
+use tpu_base::tensor::{DType, Shape, dtype::DeviceElement};
+use tpu_base::units::{Bytes, to_u64, to_usize};
 use tpu_program::import::element_type;
-use tpu_program::plan::ArenaSlot;
+use tpu_program::plan::{ArenaSlot, Plan};
 use tpu_stablehlo::ir::{Function, Value};
 
 /// Lanes of a tile.
@@ -34,9 +34,12 @@ impl Array {
 
     /// The array in a slot of a plan, if it is one.
     pub(super) fn in_slot(slot: &ArenaSlot) -> Option<Self> {
-        let shape = slot.shape.as_ref()?;
-        let dims = shape.dims.iter().map(|&dim| to_u64(dim)).collect();
-        Some(Self { dtype: shape.dtype, dims })
+        slot.shape.as_ref().map(Self::of_shape)
+    }
+
+    /// The array of a shape, which has elements.
+    fn of_shape(shape: &Shape) -> Self {
+        Self { dtype: shape.dtype, dims: shape.dims.iter().map(|&dim| to_u64(dim)).collect() }
     }
 
     /// The element as devices count it.
@@ -251,4 +254,13 @@ pub(super) fn kept_axes(from: &[u64], to: &[u64]) -> Vec<(usize, usize)> {
         (a, b) = (a + 1, b + 1);
     }
     kept
+}
+/// Bytes of a plan's constants as a device has them: the larger ones in their default layouts.
+pub(super) fn constant_bytes(plan: &Plan, rules: TileRules) -> usize {
+    let padding = |shape: &Shape| {
+        let array = Array::of_shape(shape);
+        array.by_default(rules).map_or(0, |(bytes, _)| bytes.0.saturating_sub(array.dense()))
+    };
+    let padding = plan.constants.iter().map(padding).fold(0_u64, u64::saturating_add);
+    plan.pool.len().saturating_add(to_usize(padding))
 }

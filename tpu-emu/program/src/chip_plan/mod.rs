@@ -9,6 +9,7 @@
 //! | a product that a loss is made of, between two loops or where a reduction of each row reads what is looked up | the same | the loss comes where it stands: the result beside all that lives there, also what is f32 by the first row, in place of the product if that is as large |
 //! | a loss by logarithms, which a loop of their own makes, of a program that gathers several arrays from other devices | the same | where it stands too, and beside the product |
 //! | scores of attention in long rows | exponentials take the place of scores | both in f32 |
+//! | loops that multiply by matrices of f32 | these, taken from an array that loops do not change | all that they are taken from once more in bf16, from the first of these loops to the last |
 //! | any of a program that gathers several arrays of 16 bits from other devices | the gathered array that is read | one more, which arrives meanwhile |
 //!
 //! A program that fits here may not fit there. What it takes more is told, and charged by whoever
@@ -16,6 +17,7 @@
 mod loss;
 mod reductions;
 mod scores;
+mod weights;
 
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::is_planned_gather;
@@ -29,6 +31,7 @@ use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_stablehlo::ir::LocationId;
+use weights::Weights;
 
 /// What a chip stores otherwise than a run here.
 #[derive(Debug, Default)]
@@ -39,6 +42,8 @@ pub(crate) struct ChipProgram {
     widened: FxHashSet<(LocationId, Shape)>,
     /// Scores of attention in long rows.
     scores: Scores,
+    /// Weights of f32 that loops multiply by.
+    weights: Weights,
     /// How many arrays devices gather of each other.
     gathers: usize,
     /// Those of 16 bits.
@@ -56,7 +61,7 @@ struct Gathered {
 impl ChipProgram {
     /// What is stored otherwise of an imported program.
     pub(crate) fn of(graph: &Graph) -> Self {
-        let mut found = Self::default();
+        let mut found = Self { weights: Weights::of(graph), ..Self::default() };
         found.search(graph, &graph.main);
         found
     }
@@ -148,7 +153,8 @@ impl ChipProgram {
         let twice = |slot: &ArenaSlot| slot.bytes * if is_widened(&slot) { 2 } else { 1 };
         let largest = plan.slots.iter().filter(is_widened).max_by_key(|slot| slot.bytes);
         let wide = largest.and_then(|largest| {
-            let bytes = fullest(&plan.slots, twice) - fullest(&plan.slots, |slot| slot.bytes);
+            let wide = plan.slots.iter().map(|slot| (slot.first, slot.last, twice(slot)));
+            let bytes = fullest(wide) - fullest(plan.slots.iter().map(life));
             let shape = largest.shape.as_ref()?.with(DType::F32);
             let (name, location) = (Arc::clone(&largest.name), largest.location);
             (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
@@ -162,8 +168,9 @@ impl ChipProgram {
             name: Arc::clone(&of.name),
             location: of.location,
         });
-        let scores = self.scores.beside(plan);
-        wide.into_iter().chain(last).chain(next).chain(scores).max_by_key(|stored| stored.bytes)
+        let [scores, weights] = [self.scores.beside(plan), self.weights.beside(plan)];
+        let all = wide.into_iter().chain(last).chain(next).chain(scores).chain(weights);
+        all.max_by_key(|stored| stored.bytes)
     }
 }
 
@@ -176,12 +183,17 @@ fn is_conversion_to_f32(node: &Node) -> bool {
         if op.kind == ElementwiseKind::Convert && op.result == DType::F32)
 }
 
-/// The most bytes that live at once, where each slot has as many as `bytes` says.
-fn fullest(slots: &[ArenaSlot], bytes: impl Fn(&ArenaSlot) -> usize) -> usize {
+/// The first and the last position at which what a slot has lives, and its bytes.
+fn life(slot: &ArenaSlot) -> (usize, usize, usize) {
+    (slot.first, slot.last, slot.bytes)
+}
+
+/// The most bytes that live at once, of what lives from one position to another.
+fn fullest(lives: impl Iterator<Item = (usize, usize, usize)>) -> usize {
     let mut changes: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-    for slot in slots {
-        changes.entry(slot.first).or_default().0 += bytes(slot);
-        changes.entry(slot.last.saturating_add(1)).or_default().1 += bytes(slot);
+    for (first, last, bytes) in lives {
+        changes.entry(first).or_default().0 += bytes;
+        changes.entry(last.saturating_add(1)).or_default().1 += bytes;
     }
     let mut live = 0;
     let levels = changes.into_values().map(|(more, less)| {

@@ -16,7 +16,7 @@ use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::{is_planned_gather, is_planned_scatter};
 use crate::passes::absorbed_work::{Use, each_use};
 use crate::passes::clamped::{Clamped, Splats, clamp, comparison};
-use crate::passes::rounded_stacks;
+use crate::passes::{rounded_constants, rounded_stacks};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
@@ -31,6 +31,7 @@ pub(crate) fn round(graph: &mut Graph, least: usize) {
 
 fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Splats) {
     rounded_stacks::round(graph, code, least);
+    rounded_constants::round(graph, code, least);
     let mut any = false;
     for node in &mut code.nodes {
         for inner in node.work.blocks_mut() {
@@ -102,7 +103,7 @@ pub(super) struct Readers {
 impl Readers {
     /// Lets them read what node `at` makes, or gathers, as it is once it is rounded; gives the node
     /// that rounds it, or what is gathered.
-    fn read_rounded(
+    pub(super) fn read_rounded(
         mut self,
         graph: &mut Graph,
         code: &mut Subgraph,

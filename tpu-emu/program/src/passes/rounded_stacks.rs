@@ -135,7 +135,7 @@ fn slices(graph: &Graph, code: &Subgraph, array: ValueId) -> Option<Vec<usize>> 
 
 /// Whether all that a block does with an array is to take parts of it for products that round them;
 /// counts the parts.
-fn takes(graph: &Graph, code: &Subgraph, array: ValueId, count: &mut usize) -> bool {
+pub(super) fn takes(graph: &Graph, code: &Subgraph, array: ValueId, count: &mut usize) -> bool {
     let Some(slices) = slices(graph, code, array) else { return false };
     if !slices.is_empty() {
         let uses = Rounding::of(graph, code, 1);
@@ -151,7 +151,7 @@ fn takes(graph: &Graph, code: &Subgraph, array: ValueId, count: &mut usize) -> b
 
 /// Lets all that takes parts of an array take rounded ones, which products read as they are
 /// (`absorbed_work`).
-fn take_rounded(graph: &mut Graph, code: &mut Subgraph, array: ValueId) {
+pub(super) fn take_rounded(graph: &mut Graph, code: &mut Subgraph, array: ValueId) {
     for at in slices(graph, code, array).into_iter().flatten().rev() {
         let slice = &mut code.nodes[at];
         let Some((kernel, part)) = of_rounded(graph, slice) else { continue };

@@ -261,6 +261,8 @@ pub struct Plan {
     pub host: usize,
     /// The constants.
     pub pool: Vec<u8>,
+    /// The shapes of the larger ones.
+    pub constants: Vec<Shape>,
     /// How many parameters there are.
     pub(crate) parameters: usize,
     /// Bytes that one run moves, loops counted once: decides whether it runs on the caller's

@@ -15,6 +15,7 @@ use crate::plan::{
     ALIGN, GUARD, Plan, PlannedEach, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm,
     packed_size,
 };
+use crate::tuning::MIN_TOLD_CONSTANT_BYTES;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tpu_base::error::{Error, end_work};
@@ -50,6 +51,7 @@ pub(crate) fn assign(
         scratch: Vec::new(),
         scratch_offsets: Vec::new(),
         pool: Vec::new(),
+        constants: Vec::new(),
         pooled: FxHashMap::default(),
         guarded: FxHashSet::default(),
         on_host: if apart { host_values(code) } else { FxHashSet::default() },
@@ -93,6 +95,7 @@ struct Assignment<'g> {
     scratch: Vec<(LiveRange, usize)>,
     scratch_offsets: Vec<usize>,
     pool: Vec<u8>,
+    constants: Vec<Shape>,
     pooled: FxHashMap<ValueId, Slot>,
     /// Results of custom calls.
     guarded: FxHashSet<ValueId>,
@@ -209,6 +212,7 @@ impl Assignment<'_> {
             host,
             stored: None,
             pool: self.pool,
+            constants: self.constants,
             parameters: code.parameters.len(),
             work: self.graph.bytes_accessed + self.graph.cost.flops,
             largest,
@@ -262,6 +266,9 @@ impl Assignment<'_> {
         }
         self.pool.resize(offset, 0);
         self.pool.extend_from_slice(&known);
+        if known.len() >= MIN_TOLD_CONSTANT_BYTES {
+            self.constants.push(self.graph.value(value).shape.clone());
+        }
         let slot = Slot { base: Plan::POOL, offset, bytes: known.len() };
         self.pooled.insert(value, slot);
         slot

@@ -1,0 +1,250 @@
+//! Weights of f32 that loops multiply by.
+use super::{fullest, life};
+use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::plan::{Plan, StoredByChip};
+use crate::tuning::MIN_ROUNDED_BYTES;
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
+use tpu_stablehlo::ir::LocationId;
+
+/// Arrays that loops take matrices from and do not change. What a product converts to bf16 does not
+/// change either, so that a chip converts all of it before the first of these loops, and keeps that to
+/// the end of the last one.
+#[derive(Debug, Default)]
+pub(super) struct Weights {
+    /// Where what each loop makes was written.
+    loops: Vec<FxHashSet<LocationId>>,
+    all: Vec<Weight>,
+}
+
+/// An array that is converted.
+#[derive(Debug)]
+struct Weight {
+    value: ValueId,
+    /// The array in 16 bits.
+    shape: Shape,
+    /// The first and the last loop that read it.
+    loops: [usize; 2],
+    name: Arc<str>,
+    location: LocationId,
+}
+
+impl Weights {
+    /// Looks at the loops of a program.
+    pub(super) fn of(graph: &Graph) -> Self {
+        let mut found = Self::default();
+        // Constants are converted once for all runs, and what a loop keeps as it is kept.
+        let mut outside: FxHashSet<ValueId> = graph.main.parameters.iter().copied().collect();
+        for node in &graph.main.nodes {
+            let NodeKind::While(_, body) = &node.work else {
+                if !matches!(node.work, NodeKind::Constant(_)) {
+                    outside.extend(&node.results);
+                }
+                continue;
+            };
+            let mut given: Vec<_> = unchanged(node, body).collect();
+            node.each_inner_read(&mut |value| given.push((value, value)));
+            given.retain(|(value, _)| outside.contains(value));
+            given.sort_unstable();
+            given.dedup();
+            let number = found.loops.len();
+            for (value, inside) in given {
+                let shape = &graph.value(value).shape;
+                if shape.dtype != DType::F32
+                    || shape.bytes() / 2 < MIN_ROUNDED_BYTES
+                    || !is_converted(graph, body, inside)
+                {
+                    continue;
+                }
+                match found.all.iter_mut().find(|of| of.value == value) {
+                    Some(known) => known.loops[1] = number,
+                    None => found.all.push(Weight {
+                        value,
+                        shape: shape.with(DType::Bf16),
+                        loops: [number; 2],
+                        name: Arc::clone(&node.name),
+                        location: node.location,
+                    }),
+                }
+            }
+            let mut made = FxHashSet::default();
+            written(body, &mut made);
+            found.loops.push(made);
+        }
+        found
+    }
+
+    /// What a chip has for them beside the arena of a plan.
+    pub(super) fn beside(&self, plan: &Plan) -> Option<StoredByChip> {
+        let largest = self.all.iter().max_by_key(|of| of.shape.bytes())?;
+        let spans: Vec<[usize; 2]> = (0..self.loops.len()).map(|of| self.span(plan, of)).collect();
+        let converted =
+            |of: &Weight| (spans[of.loops[0]][0], spans[of.loops[1]][1], of.shape.bytes());
+        let all = plan.slots.iter().map(life).chain(self.all.iter().map(converted));
+        let before = fullest(plan.slots.iter().map(life)).max(plan.arena);
+        let bytes = fullest(all).saturating_sub(before);
+        (bytes > 0).then(|| StoredByChip {
+            bytes,
+            shape: largest.shape.clone(),
+            name: Arc::clone(&largest.name),
+            location: largest.location,
+        })
+    }
+
+    /// The first and the last position where a loop makes something, as what only it makes says; all
+    /// positions, if that is nothing.
+    fn span(&self, plan: &Plan, of: usize) -> [usize; 2] {
+        let others = self.loops.iter().enumerate().filter(|&(other, _)| other != of);
+        let begins = plan.slots.iter().filter(|slot| {
+            let made = |(_, made): (usize, &FxHashSet<LocationId>)| made.contains(&slot.location);
+            self.loops[of].contains(&slot.location) && !others.clone().any(made)
+        });
+        let ends = begins.map(|slot| [slot.first; 2]);
+        ends.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]).unwrap_or([0, plan.positions])
+    }
+}
+
+/// What a loop is given and gives on in each round as it is, outside and inside of its body.
+fn unchanged(node: &Node, body: &Subgraph) -> impl Iterator<Item = (ValueId, ValueId)> {
+    let carried = node.operands.iter().zip(&body.parameters).zip(&body.results);
+    carried.filter(|((_, inside), made)| inside == made).map(|((&of, &inside), _)| (of, inside))
+}
+
+/// Whether a block converts a value, or parts of it, to bf16, also as an operand of a product.
+fn is_converted(graph: &Graph, code: &Subgraph, value: ValueId) -> bool {
+    let mut parts = vec![value];
+    for node in &code.nodes {
+        let read = |of: &ValueId| parts.contains(of);
+        if let NodeKind::While(_, body) = &node.work {
+            let mut inner = unchanged(node, body).filter(|(outside, _)| read(outside));
+            if inner.any(|(_, inside)| is_converted(graph, body, inside)) {
+                return true;
+            }
+        }
+        if node.work.blocks().any(|block| parts.iter().any(|&of| is_converted(graph, block, of))) {
+            return true;
+        }
+        let Some(operand) = node.operands.iter().position(read) else { continue };
+        match &node.work {
+            NodeKind::Access(_) => parts.extend_from_slice(&node.results),
+            NodeKind::Elementwise(op)
+                if op.kind == ElementwiseKind::Convert && op.result == DType::Bf16 =>
+            {
+                return true;
+            }
+            NodeKind::Kernel(kernel)
+                if kernel.rounds(operand) && has_several_rows(graph, node, operand) =>
+            {
+                return true;
+            }
+            NodeKind::Kernel(_) if takes_elements(graph, node, operand) => {
+                parts.extend_from_slice(&node.results);
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether a product multiplies more than vectors by the matrices that are its operand with this
+/// number: vectors are multiplied in f32.
+fn has_several_rows(graph: &Graph, node: &Node, operand: usize) -> bool {
+    let elements = |shape: &Shape| shape.elements() as f64;
+    let ([left, right], [result]) = (&node.shapes[..], &node.results[..]) else { return false };
+    let [own, other] = if operand == 0 { [left, right] } else { [right, left] };
+    elements(other) * elements(&graph.value(*result).shape) > elements(own)
+}
+
+/// Whether a node takes a part of its first operand, an array, as it is.
+fn takes_elements(graph: &Graph, node: &Node, operand: usize) -> bool {
+    let (NodeKind::Kernel(kernel), &[result]) = (&node.work, &node.results[..]) else {
+        return false;
+    };
+    let mut shapes = node.shapes.clone();
+    shapes[0] = shapes[0].with(DType::Bf16);
+    let narrow = graph.value(result).shape.with(DType::Bf16);
+    operand == 0
+        && kernel.starts_from(0).is_none()
+        && kernel.of_elements(&shapes, &narrow).is_some()
+}
+
+/// Where the nodes of a block were written.
+fn written(code: &Subgraph, into: &mut FxHashSet<LocationId>) {
+    for node in &code.nodes {
+        if node.location != LocationId::UNKNOWN {
+            into.insert(node.location);
+        }
+        node.work.blocks().for_each(|block| written(block, into));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ChipProgram;
+    use super::*;
+    use crate::compile::{Passes, plan};
+    use crate::differential::graph_under;
+    use crate::plan::StorageForm;
+    use tpu_ops::Numerics;
+
+    const LAYERS: usize = 4;
+    const SIDE: usize = 512;
+
+    /// Bytes that a chip stores beside the plan of a loop over layers, whose matrix `%m` is taken from
+    /// weights of `element`; `layer` makes `%h` of `%a`, and the loop gives on `weights`.
+    fn told(element: &str, rows: usize, layer: &str, weights: &str) -> usize {
+        let one = format!("tensor<{SIDE}x{SIDE}x{element}>");
+        let part = format!("tensor<1x{SIDE}x{SIDE}x{element}>");
+        let all = format!("tensor<{LAYERS}x{SIDE}x{SIDE}x{element}>");
+        let (x, index) = (format!("tensor<{rows}x{SIDE}x{element}>"), "tensor<i32>");
+        let layer = layer.replace("ONE", &one).replace("X", &x);
+        let text = format!(
+            "func.func public @main(%x: {x}, %w: {all}) -> {x} {{
+               %z = stablehlo.constant dense<0> : {index}
+               %f:3 = stablehlo.while(%i = %z, %a = %x, %v = %w) : {index}, {x}, {all} cond {{
+                 %t = stablehlo.constant dense<{LAYERS}> : {index}
+                 %q = stablehlo.compare LT, %i, %t : ({index}, {index}) -> tensor<i1>
+                 stablehlo.return %q : tensor<i1>
+               }} do {{
+                 %o = stablehlo.constant dense<1> : {index}
+                 %j = stablehlo.add %i, %o : {index}
+                 %p = stablehlo.dynamic_slice %v, %i, %z, %z, sizes = [1, {SIDE}, {SIDE}] : ({all}, {index}, {index}, {index}) -> {part}
+                 %m = stablehlo.reshape %p : ({part}) -> {one}
+                 {layer}
+                 %s = stablehlo.add %v, %v : {all}
+                 stablehlo.return %j, %h, {weights} : {index}, {x}, {all}
+               }}
+               return %f#1 : {x}
+             }}"
+        );
+        let mut graph = graph_under(Numerics::Tpu, &text, Passes::ALL);
+        let found = Weights::of(&graph);
+        assert_eq!(found.all.len(), ChipProgram::of(&graph).weights.all.len());
+        let outside = StorageForm::Packed { donated: &[None; 2], elsewhere: &[], apart: false };
+        let plan = plan(&mut graph, outside, Passes::ALL);
+        // Counters lie in the place of some of it.
+        found.beside(&plan).map_or(0, |stored| stored.bytes.next_multiple_of(4096))
+    }
+
+    const MULTIPLIED: &str =
+        "%h = stablehlo.dot_general %a, %m, contracting_dims = [1] x [0] : (X, ONE) -> X";
+
+    #[test]
+    fn all_weights_of_a_loop_are_there_in_16_bits() {
+        let all = LAYERS * SIDE * SIDE * 2;
+        assert_eq!(told("f32", 64, MULTIPLIED, "%v"), all);
+        assert_eq!(told("bf16", 64, MULTIPLIED, "%v"), 0, "nothing to convert");
+        assert_eq!(told("f32", 64, MULTIPLIED, "%s"), 0, "weights that change");
+        assert_eq!(told("f32", 1, MULTIPLIED, "%v"), 0, "a vector");
+        let narrow = "%c = stablehlo.convert %m : (ONE) -> tensor<512x512xbf16>
+            %e = stablehlo.convert %c : (tensor<512x512xbf16>) -> ONE
+            %k = stablehlo.slice %e [0:1, 0:512] : (ONE) -> tensor<1x512xf32>
+            %h = stablehlo.add %a, %k : X";
+        assert_eq!(told("f32", 1, narrow, "%v"), all, "converted by the program");
+        let added = "%k = stablehlo.slice %m [0:64, 0:512] : (ONE) -> X
+            %h = stablehlo.add %a, %k : X";
+        assert_eq!(told("f32", 64, added, "%v"), 0, "no product");
+    }
+}
