@@ -374,6 +374,34 @@ pub(crate) mod tests {
         }
     }
 
+    /// The arena of so many products, each of which takes what the one before makes, in matrices of
+    /// 16 bits.
+    fn chain(products: usize, passes: Passes) -> usize {
+        let side = 512;
+        let square = format!("tensor<{side}x{side}xf32>");
+        let dot = |at: usize| {
+            let from = if at == 0 { "%x".to_owned() } else { format!("%p{}", at - 1) };
+            format!(
+                "%p{at} = stablehlo.dot_general {from}, %w, contracting_dims = [1] x [0] : ({square}, {square}) -> {square}"
+            )
+        };
+        let lines: Vec<String> = (0..products).map(dot).collect();
+        let text = format!(
+            "func.func public @main(%x: {square}, %w: {square}) -> {square} {{\n{}\n  return %p{} : {square}\n}}",
+            lines.join("\n"),
+            products - 1
+        );
+        planned(&text, Numerics::Tpu, passes).0 / (side * side * DType::Bf16.host_bytes())
+    }
+
+    #[test]
+    fn what_a_product_makes_for_another_one_is_made_in_16_bits_at_once() {
+        let passes = Passes { rounded_from: 0, parted_from: 1 << 18, ..Passes::ALL };
+        assert_eq!(chain(2, passes), 1);
+        assert_eq!(chain(4, passes), 2);
+        assert_eq!(chain(4, Passes { rounded_from: usize::MAX, ..passes }), 4);
+    }
+
     /// A program of matrices whose kernels of one operand are exchanges of this name: only
     /// partitioned programs have those.
     fn exchanging(lines: &[&str], name: &str) -> Graph {

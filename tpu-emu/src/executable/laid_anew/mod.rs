@@ -23,6 +23,7 @@
 //! | columns of a table | the table, and what is taken, if the core has no room for it |
 //! | features of an image taken apart | them, until what is made of them was read |
 //! | convolution of few features | input and result with images or features as the fastest axis, what is less; one of them only, if the other has less than 8 features or more than 32, and the input in 16 bits for which the core has no room |
+//! | result that a convolution of 128 features or more makes, but for operations on elements | it with images as the second fastest axis; of less than 8 images twice |
 //! | convolutions whose features do not fill lanes | the padding of all that is shaped like their images, beside it |
 //! | every second (or n-th) element along an axis of tiles | these, but where they are a result at once; the operand too, if an operation on elements makes it |
 //! | pieces joined where tiles end | the largest one that is cut of an array |
@@ -127,6 +128,7 @@ fn largest(
     }
     search.results(entry, made, results);
     search.products(&body, results);
+    search.convolved_results(&body);
     found.alone = search.largest.filter(|of| of.bytes.0 >= MIN_BYTES);
     found
 }
@@ -313,7 +315,8 @@ mod tests {
         assert_eq!(conv(128, 32, [32, 32], "bf16"), 2 * 128 * 128 * 32 * 128 * 2);
         assert_eq!(conv(256, 32, [1, 8], "f32"), 256 * 256 * 8 * 128 * 4);
         assert_eq!(conv(64, 32, [64, 64], "f32"), 32 * 64 * 64 * 128 * 4);
-        assert_eq!(conv(64, 32, [128, 128], "f32"), 0);
+        // Nothing but the result, in the order in which it is made.
+        assert_eq!(conv(64, 32, [128, 128], "f32"), 32 * 64 * 64 * 128 * 4);
     }
 
     /// A slice from its starts to its limits, by steps, of an array with elements of 32 bits.

@@ -4,6 +4,7 @@ use crate::tuning::{MAX_PARTED_NODES, MIN_PART_ROWS, PARTS_OF_PARTED_BYTES};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use tpu_base::tensor::Shape;
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::movement::strided_view::{Access, signed};
 
 /// Bytes that rows of arrays begin at multiples of.
@@ -136,7 +137,8 @@ impl Looked<'_> {
                 let large = self.graph.bytes(value) >= self.small;
                 let only = self.uses.readers[&value].iter().all(|reader| inside.contains(reader))
                     && !self.code.results.contains(&value);
-                let may = matches!(self.code.nodes[maker].work, NodeKind::Kernel(_));
+                let may = matches!(self.code.nodes[maker].work, NodeKind::Kernel(_))
+                    || self.is_of_a_product(maker);
                 let fits = self.parted(&self.code.nodes[maker], 1).is_some();
                 if large && only && fits && !may && inside.insert(maker) {
                     open.push(maker);
@@ -152,6 +154,20 @@ impl Looked<'_> {
             })
         };
         inside.iter().all(whole).then_some(inside)
+    }
+
+    /// Whether a node converts what a product makes for it alone to fewer bits: the product does so.
+    fn is_of_a_product(&self, at: usize) -> bool {
+        let node = &self.code.nodes[at];
+        let (NodeKind::Elementwise(op), &[operand]) = (&node.work, &node.operands[..]) else {
+            return false;
+        };
+        let maker = self.uses.makers.get(&operand).map(|&maker| &self.code.nodes[maker].work);
+        op.kind == ElementwiseKind::Convert
+            && op.result.host_bytes() < op.operand.host_bytes()
+            && maker.is_some_and(NodeKind::is_product)
+            && self.uses.readers.get(&operand).is_some_and(|readers| readers[..] == [at])
+            && !self.code.results.contains(&operand)
     }
 
     /// Whether a node takes parts of a large array that loops make where they read it.
