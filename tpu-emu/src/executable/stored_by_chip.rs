@@ -13,7 +13,7 @@ pub(super) fn of(plan: &Plan) -> Option<LaidAnew> {
     let axes: Vec<String> = (0..dims.len()).rev().map(|axis| axis.to_string()).collect();
     Some(LaidAnew {
         bytes: Bytes(to_u64(stored.bytes)),
-        others: 0,
+        others: stored.others,
         place: Charged::Beside(fullest(plan.slots.iter().map(lives)).unwrap_or(0)),
         dtype: stored.shape.dtype,
         dims,

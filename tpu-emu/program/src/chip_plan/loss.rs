@@ -81,7 +81,7 @@ impl Loss {
         let bytes = if self.stays { self.in_place(plan, stored) } else { self.bytes() };
         let bytes = bytes.saturating_sub(plan.arena);
         let Self { shape, name, location, .. } = self.clone();
-        (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
+        (bytes > 0).then_some(StoredByChip { bytes, others: 0, shape, name, location })
     }
 
     /// What is there where it is made, if that is where its product stands.

@@ -157,13 +157,14 @@ impl ChipProgram {
             let bytes = fullest(wide) - fullest(plan.slots.iter().map(life));
             let shape = largest.shape.as_ref()?.with(DType::F32);
             let (name, location) = (Arc::clone(&largest.name), largest.location);
-            (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
+            (bytes > 0).then_some(StoredByChip { bytes, others: 0, shape, name, location })
         });
         let last = self.loss.as_ref().and_then(|loss| loss.beside(plan, twice));
         let several = self.gathered.len() > 1;
         let largest = self.gathered.iter().max_by_key(|of| of.shape.bytes()).filter(|_| several);
         let next = largest.map(|of| StoredByChip {
             bytes: of.shape.bytes(),
+            others: 0,
             shape: of.shape.clone(),
             name: Arc::clone(&of.name),
             location: of.location,

@@ -49,7 +49,7 @@ impl Scores {
             let bytes = (live_at(&plan.slots, slot.first, |slot| slot.bytes) + 2 * wide.bytes())
                 .saturating_sub(plan.arena + slot.bytes);
             let (name, location) = (Arc::clone(&slot.name), slot.location);
-            (bytes > 0).then_some(StoredByChip { bytes, shape: wide, name, location })
+            (bytes > 0).then_some(StoredByChip { bytes, others: 0, shape: wide, name, location })
         });
         stored.max_by_key(|stored| stored.bytes)
     }

@@ -1,6 +1,7 @@
 //! Weights of f32 that loops multiply by.
 use super::{fullest, life};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::partition::is_planned_gather;
 use crate::plan::{Plan, StoredByChip};
 use crate::tuning::MIN_ROUNDED_BYTES;
 use rustc_hash::FxHashSet;
@@ -27,6 +28,7 @@ struct Weight {
     shape: Shape,
     /// The first and the last loop that read it.
     loops: [usize; 2],
+    /// What converts it, and where that was written.
     name: Arc<str>,
     location: LocationId,
 }
@@ -52,20 +54,18 @@ impl Weights {
             let number = found.loops.len();
             for (value, inside) in given {
                 let shape = &graph.value(value).shape;
-                if shape.dtype != DType::F32
-                    || shape.bytes() / 2 < MIN_ROUNDED_BYTES
-                    || !is_converted(graph, body, inside)
-                {
+                if shape.dtype != DType::F32 || shape.bytes() / 2 < MIN_ROUNDED_BYTES {
                     continue;
                 }
+                let Some(reader) = converting(graph, body, inside) else { continue };
                 match found.all.iter_mut().find(|of| of.value == value) {
                     Some(known) => known.loops[1] = number,
                     None => found.all.push(Weight {
                         value,
                         shape: shape.with(DType::Bf16),
                         loops: [number; 2],
-                        name: Arc::clone(&node.name),
-                        location: node.location,
+                        name: Arc::clone(&reader.name),
+                        location: reader.location,
                     }),
                 }
             }
@@ -85,8 +85,11 @@ impl Weights {
         let all = plan.slots.iter().map(life).chain(self.all.iter().map(converted));
         let before = fullest(plan.slots.iter().map(life)).max(plan.arena);
         let bytes = fullest(all).saturating_sub(before);
+        let (first, ..) = converted(largest);
+        let beside = |of: &&Weight| (converted(of).0..=converted(of).1).contains(&first);
         (bytes > 0).then(|| StoredByChip {
             bytes,
+            others: self.all.iter().filter(beside).count() - 1,
             shape: largest.shape.clone(),
             name: Arc::clone(&largest.name),
             location: largest.location,
@@ -112,19 +115,22 @@ fn unchanged(node: &Node, body: &Subgraph) -> impl Iterator<Item = (ValueId, Val
     carried.filter(|((_, inside), made)| inside == made).map(|((&of, &inside), _)| (of, inside))
 }
 
-/// Whether a block converts a value, or parts of it, to bf16, also as an operand of a product.
-fn is_converted(graph: &Graph, code: &Subgraph, value: ValueId) -> bool {
+/// The node of a block that converts a value, or parts of it, to bf16, also as an operand of a product.
+fn converting<'g>(graph: &Graph, code: &'g Subgraph, value: ValueId) -> Option<&'g Node> {
     let mut parts = vec![value];
     for node in &code.nodes {
         let read = |of: &ValueId| parts.contains(of);
-        if let NodeKind::While(_, body) = &node.work {
-            let mut inner = unchanged(node, body).filter(|(outside, _)| read(outside));
-            if inner.any(|(_, inside)| is_converted(graph, body, inside)) {
-                return true;
-            }
-        }
-        if node.work.blocks().any(|block| parts.iter().any(|&of| is_converted(graph, block, of))) {
-            return true;
+        let carried = match &node.work {
+            NodeKind::While(_, body) => unchanged(node, body)
+                .filter(|(outside, _)| read(outside))
+                .find_map(|(_, inside)| converting(graph, body, inside)),
+            _ => None,
+        };
+        let mut blocks = node.work.blocks();
+        let inner =
+            blocks.find_map(|block| parts.iter().find_map(|&of| converting(graph, block, of)));
+        if let Some(found) = carried.or(inner) {
+            return Some(found);
         }
         let Some(operand) = node.operands.iter().position(read) else { continue };
         match &node.work {
@@ -132,20 +138,23 @@ fn is_converted(graph: &Graph, code: &Subgraph, value: ValueId) -> bool {
             NodeKind::Elementwise(op)
                 if op.kind == ElementwiseKind::Convert && op.result == DType::Bf16 =>
             {
-                return true;
+                return Some(node);
             }
             NodeKind::Kernel(kernel)
                 if kernel.rounds(operand) && has_several_rows(graph, node, operand) =>
             {
-                return true;
+                return Some(node);
             }
-            NodeKind::Kernel(_) if takes_elements(graph, node, operand) => {
+            // What devices gather for a product is converted before that.
+            NodeKind::Kernel(_)
+                if is_planned_gather(&node.name) || takes_elements(graph, node, operand) =>
+            {
                 parts.extend_from_slice(&node.results);
             }
             _ => {}
         }
     }
-    false
+    None
 }
 
 /// Whether a product multiplies more than vectors by the matrices that are its operand with this

@@ -239,6 +239,8 @@ pub struct ArenaSlot {
 pub struct StoredByChip {
     /// What all of it takes, beside the arena.
     pub bytes: usize,
+    /// How many arrays it is besides the largest one, where that is known.
+    pub others: usize,
     /// The largest array of it.
     pub shape: Shape,
     /// The step that reads or makes that.
