@@ -4,7 +4,7 @@ use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::is_planned_gather;
 use crate::plan::{Plan, StoredByChip};
 use crate::tuning::MIN_ROUNDED_BYTES;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
@@ -15,8 +15,10 @@ use tpu_stablehlo::ir::LocationId;
 /// the end of the last one.
 #[derive(Debug, Default)]
 pub(super) struct Weights {
-    /// Where what each loop makes was written.
-    loops: Vec<FxHashSet<LocationId>>,
+    /// How many loops there are.
+    loops: usize,
+    /// The loop in which what was written there is made, if that is one alone.
+    only: FxHashMap<LocationId, Option<usize>>,
     all: Vec<Weight>,
 }
 
@@ -51,7 +53,7 @@ impl Weights {
             given.retain(|(value, _)| outside.contains(value));
             given.sort_unstable();
             given.dedup();
-            let number = found.loops.len();
+            let number = found.loops;
             for (value, inside) in given {
                 let shape = &graph.value(value).shape;
                 if shape.dtype != DType::F32 || shape.bytes() / 2 < MIN_ROUNDED_BYTES {
@@ -69,9 +71,8 @@ impl Weights {
                     }),
                 }
             }
-            let mut made = FxHashSet::default();
-            written(body, &mut made);
-            found.loops.push(made);
+            written(body, number, &mut found.only);
+            found.loops += 1;
         }
         found
     }
@@ -79,7 +80,7 @@ impl Weights {
     /// What a chip has for them beside the arena of a plan.
     pub(super) fn beside(&self, plan: &Plan) -> Option<StoredByChip> {
         let largest = self.all.iter().max_by_key(|of| of.shape.bytes())?;
-        let spans: Vec<[usize; 2]> = (0..self.loops.len()).map(|of| self.span(plan, of)).collect();
+        let spans = self.spans(plan);
         let converted =
             |of: &Weight| (spans[of.loops[0]][0], spans[of.loops[1]][1], of.shape.bytes());
         let all = plan.slots.iter().map(life).chain(self.all.iter().map(converted));
@@ -96,16 +97,17 @@ impl Weights {
         })
     }
 
-    /// The first and the last position where a loop makes something, as what only it makes says; all
+    /// The first and the last position where each loop makes something, as what only it makes says; all
     /// positions, if that is nothing.
-    fn span(&self, plan: &Plan, of: usize) -> [usize; 2] {
-        let others = self.loops.iter().enumerate().filter(|&(other, _)| other != of);
-        let begins = plan.slots.iter().filter(|slot| {
-            let made = |(_, made): (usize, &FxHashSet<LocationId>)| made.contains(&slot.location);
-            self.loops[of].contains(&slot.location) && !others.clone().any(made)
-        });
-        let ends = begins.map(|slot| [slot.first; 2]);
-        ends.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]).unwrap_or([0, plan.positions])
+    fn spans(&self, plan: &Plan) -> Vec<[usize; 2]> {
+        let mut spans: Vec<Option<[usize; 2]>> = vec![None; self.loops];
+        for slot in &plan.slots {
+            if let Some(&Some(of)) = self.only.get(&slot.location) {
+                let [first, last] = spans[of].unwrap_or([slot.first; 2]);
+                spans[of] = Some([first.min(slot.first), last.max(slot.first)]);
+            }
+        }
+        spans.into_iter().map(|span| span.unwrap_or([0, plan.positions])).collect()
     }
 }
 
@@ -179,13 +181,14 @@ fn takes_elements(graph: &Graph, node: &Node, operand: usize) -> bool {
         && kernel.of_elements(&shapes, &narrow).is_some()
 }
 
-/// Where the nodes of a block were written.
-fn written(code: &Subgraph, into: &mut FxHashSet<LocationId>) {
+/// Notes where the nodes of the body of a loop were written.
+fn written(code: &Subgraph, number: usize, only: &mut FxHashMap<LocationId, Option<usize>>) {
     for node in &code.nodes {
         if node.location != LocationId::UNKNOWN {
-            into.insert(node.location);
+            let known = only.entry(node.location).or_insert(Some(number));
+            *known = known.filter(|&known| known == number);
         }
-        node.work.blocks().for_each(|block| written(block, into));
+        node.work.blocks().for_each(|block| written(block, number, only));
     }
 }
 
