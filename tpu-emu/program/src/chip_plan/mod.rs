@@ -21,6 +21,7 @@ mod weights;
 
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::is_planned_gather;
+use crate::passes::absorbed_work::conversion;
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
 use crate::tuning::{MIN_SHRUNK_BYTES, MIN_WIDENED_BYTES};
 use loss::Loss;
@@ -29,7 +30,6 @@ use scores::Scores;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_stablehlo::ir::LocationId;
 use weights::Weights;
 
@@ -180,8 +180,7 @@ fn is_narrow(dtype: DType) -> bool {
 }
 
 fn is_conversion_to_f32(node: &Node) -> bool {
-    matches!(&node.work, NodeKind::Elementwise(op)
-        if op.kind == ElementwiseKind::Convert && op.result == DType::F32)
+    conversion(node).is_some_and(|(_, to)| to == DType::F32)
 }
 
 /// The first and the last position at which what a slot has lives, and its bytes.

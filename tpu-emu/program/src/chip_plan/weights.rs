@@ -2,12 +2,13 @@
 use super::{fullest, life};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::is_planned_gather;
+use crate::passes::absorbed_work::conversion;
+use crate::passes::rounded_stacks::reads_part;
 use crate::plan::{Plan, StoredByChip};
 use crate::tuning::MIN_ROUNDED_BYTES;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_stablehlo::ir::LocationId;
 
 /// Arrays that loops take matrices from and do not change. What a product converts to bf16 does not
@@ -39,6 +40,9 @@ impl Weights {
     /// Looks at the loops of a program.
     pub(super) fn of(graph: &Graph) -> Self {
         let mut found = Self::default();
+        if !graph.main.nodes.iter().any(|node| matches!(node.work, NodeKind::While(..))) {
+            return found;
+        }
         // Constants are converted once for all runs, and what a loop keeps as it is kept.
         let mut outside: FxHashSet<ValueId> = graph.main.parameters.iter().copied().collect();
         for node in &graph.main.nodes {
@@ -137,8 +141,8 @@ fn converting<'g>(graph: &Graph, code: &'g Subgraph, value: ValueId) -> Option<&
         let Some(operand) = node.operands.iter().position(read) else { continue };
         match &node.work {
             NodeKind::Access(_) => parts.extend_from_slice(&node.results),
-            NodeKind::Elementwise(op)
-                if op.kind == ElementwiseKind::Convert && op.result == DType::Bf16 =>
+            NodeKind::Elementwise(_)
+                if conversion(node).is_some_and(|(_, to)| to == DType::Bf16) =>
             {
                 return Some(node);
             }
@@ -149,7 +153,7 @@ fn converting<'g>(graph: &Graph, code: &'g Subgraph, value: ValueId) -> Option<&
             }
             // What devices gather for a product is converted before that.
             NodeKind::Kernel(_)
-                if is_planned_gather(&node.name) || takes_elements(graph, node, operand) =>
+                if is_planned_gather(&node.name) || operand == 0 && reads_part(graph, node) =>
             {
                 parts.extend_from_slice(&node.results);
             }
@@ -166,19 +170,6 @@ fn has_several_rows(graph: &Graph, node: &Node, operand: usize) -> bool {
     let ([left, right], [result]) = (&node.shapes[..], &node.results[..]) else { return false };
     let [own, other] = if operand == 0 { [left, right] } else { [right, left] };
     elements(other) * elements(&graph.value(*result).shape) > elements(own)
-}
-
-/// Whether a node takes a part of its first operand, an array, as it is.
-fn takes_elements(graph: &Graph, node: &Node, operand: usize) -> bool {
-    let (NodeKind::Kernel(kernel), &[result]) = (&node.work, &node.results[..]) else {
-        return false;
-    };
-    let mut shapes = node.shapes.clone();
-    shapes[0] = shapes[0].with(DType::Bf16);
-    let narrow = graph.value(result).shape.with(DType::Bf16);
-    operand == 0
-        && kernel.starts_from(0).is_none()
-        && kernel.of_elements(&shapes, &narrow).is_some()
 }
 
 /// Notes where the nodes of the body of a loop were written.

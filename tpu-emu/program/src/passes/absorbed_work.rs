@@ -81,7 +81,7 @@ fn product(node: &Node) -> Option<&Arc<dyn Kernel>> {
 }
 
 /// The types that a node converts from and to, element by element.
-fn conversion(node: &Node) -> Option<(DType, DType)> {
+pub(crate) fn conversion(node: &Node) -> Option<(DType, DType)> {
     match (&node.work, &node.operands[..]) {
         (NodeKind::Elementwise(op), [_]) if op.kind == ElementwiseKind::Convert => {
             Some((op.operand, op.result))

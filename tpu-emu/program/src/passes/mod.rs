@@ -11,6 +11,6 @@ pub(crate) mod parted;
 pub(crate) mod picked;
 pub(crate) mod rounded;
 mod rounded_constants;
-mod rounded_stacks;
+pub(crate) mod rounded_stacks;
 pub(crate) mod scalar_loops;
 pub(crate) mod schedule;

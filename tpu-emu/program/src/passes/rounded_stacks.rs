@@ -115,6 +115,12 @@ fn of_rounded(graph: &Graph, node: &Node) -> Option<(Arc<dyn Kernel>, ValueId)> 
     Some((kernel.of_elements(&shapes, &result_shape)?, result))
 }
 
+/// Whether a node reads a part of its first operand as it is.
+pub(crate) fn reads_part(graph: &Graph, node: &Node) -> bool {
+    let reads = matches!(&node.work, NodeKind::Kernel(kernel) if kernel.starts_from(0).is_none());
+    reads && of_rounded(graph, node).is_some()
+}
+
 /// The parts of an array that nodes of a block read, if they do no more with it.
 fn slices(graph: &Graph, code: &Subgraph, array: ValueId) -> Option<Vec<usize>> {
     let mut found = Vec::new();
@@ -122,10 +128,8 @@ fn slices(graph: &Graph, code: &Subgraph, array: ValueId) -> Option<Vec<usize>> 
         if !node.operands.contains(&array) {
             continue;
         }
-        let reads =
-            matches!(&node.work, NodeKind::Kernel(kernel) if kernel.starts_from(0).is_none());
         let once = node.operands.iter().filter(|&&value| value == array).count() == 1;
-        if !reads || !once || node.operands[0] != array || of_rounded(graph, node).is_none() {
+        if !once || node.operands[0] != array || !reads_part(graph, node) {
             return None;
         }
         found.push(at);

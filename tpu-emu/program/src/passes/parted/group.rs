@@ -1,10 +1,10 @@
 //! Which nodes run over parts together.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::passes::absorbed_work::conversion;
 use crate::tuning::{MAX_PARTED_NODES, MIN_PART_ROWS, PARTS_OF_PARTED_BYTES};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use tpu_base::tensor::Shape;
-use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::movement::strided_view::{Access, signed};
 
 /// Bytes that rows of arrays begin at multiples of.
@@ -159,12 +159,11 @@ impl Looked<'_> {
     /// Whether a node converts what a product makes for it alone to fewer bits: the product does so.
     fn is_of_a_product(&self, at: usize) -> bool {
         let node = &self.code.nodes[at];
-        let (NodeKind::Elementwise(op), &[operand]) = (&node.work, &node.operands[..]) else {
+        let (Some((from, to)), &[operand]) = (conversion(node), &node.operands[..]) else {
             return false;
         };
         let maker = self.uses.makers.get(&operand).map(|&maker| &self.code.nodes[maker].work);
-        op.kind == ElementwiseKind::Convert
-            && op.result.host_bytes() < op.operand.host_bytes()
+        to.host_bytes() < from.host_bytes()
             && maker.is_some_and(NodeKind::is_product)
             && self.uses.readers.get(&operand).is_some_and(|readers| readers[..] == [at])
             && !self.code.results.contains(&operand)
