@@ -71,6 +71,7 @@ pub mod host_memory;
 pub mod ledger;
 pub mod memory;
 pub mod origin;
+mod run_ahead;
 pub mod runtime;
 pub mod trace;
 mod workers;

@@ -116,6 +116,11 @@ impl Workers {
         rayon::current_thread_index().is_some()
     }
 
+    /// Threads that share the work of one task.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
     /// How many threads `run` has.
     pub(crate) fn threads(&self) -> usize {
         self.width.max(LEAST)

@@ -32,10 +32,11 @@ pub(super) fn error(_: &Caller, args: &mut PJRT_Event_Error_Args) -> Result<()> 
 /// kept waiting.
 pub(super) fn wait(_: &Caller, args: &mut PJRT_Event_Await_Args) -> Result<()> {
     let event = event(args.event)?;
-    if !event.is_ready()
-        && let Some(machine) = crate::machine_if_made()
-    {
-        machine.check_not_forked()?;
+    if let Some(machine) = crate::machine_if_made() {
+        machine.client_waits();
+        if !event.is_ready() {
+            machine.check_not_forked()?;
+        }
     }
     verbatim(event.wait())
 }

@@ -58,6 +58,7 @@ impl Buffer {
             return Err(Error::bad(format!("{text} takes {needed}; {given} were given")));
         }
         entry::moved(self.spec.host_size());
+        self.memories.client_waits();
         let spec = Arc::clone(&self.spec);
         let end = self.end_of_copy();
         self.later(self.spec.host_size(), (end.as_ref(), PendingUses::default()), move |hold| {

@@ -213,6 +213,12 @@ impl Buffer {
         &self.ready
     }
 
+    /// As [`Self::ready_event`], for a client, which waits for it.
+    pub fn awaited(&self) -> &Event {
+        self.memories.client_waits();
+        &self.ready
+    }
+
     /// Whether it was deleted or donated.
     pub fn is_deleted(&self) -> bool {
         self.deleted.load(Ordering::Acquire)

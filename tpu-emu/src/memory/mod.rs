@@ -13,6 +13,7 @@ use crate::hbm::{Allocated, Heap, HeapStats, Region, Space};
 use crate::host_memory::HostMemory;
 use crate::ledger::Ledger;
 use crate::origin::{ChangeKind, LabelId, Origin, Past, Record};
+use crate::run_ahead::RunAhead;
 use crate::topology::Topology;
 use crate::trace::{Change, ClientEnd, Encoder, Header, Mark, Note, Places, SpaceInfo, Usage};
 use crate::workers::Workers;
@@ -104,6 +105,7 @@ pub struct Memories {
     raw_allocations: RawAllocations,
     /// Bytes of the client that wait for their places in device memory.
     pub(crate) staged: AtomicU64,
+    pub(crate) run_ahead: RunAhead,
     forked: AtomicBool,
     /// Who says to clients why there is no room.
     explainer: OnceLock<Arc<dyn Explain>>,
@@ -112,6 +114,11 @@ pub struct Memories {
 }
 
 impl Memories {
+    /// The client asks when something has ended: it does not run ahead of its devices.
+    pub fn client_waits(&self) {
+        self.run_ahead.waited();
+    }
+
     /// Reserves nothing: a heap's memory is mapped by its first allocation.
     pub(crate) fn new(
         topology: Topology,
@@ -151,6 +158,7 @@ impl Memories {
             workers,
             raw_allocations: RawAllocations::default(),
             staged: AtomicU64::new(0),
+            run_ahead: RunAhead::default(),
             forked: AtomicBool::new(false),
             explainer: OnceLock::new(),
             cores: CoreSpaces::default(),

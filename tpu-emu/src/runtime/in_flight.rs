@@ -7,6 +7,10 @@ use std::time::Duration;
 /// Runs that may be under way at once.
 const RUNS: usize = 32;
 
+/// Runs that are left when a client that has waited for the end of some goes on: to wake it for
+/// each would take longer than a short run.
+const RUNS_LEFT: usize = RUNS / 2;
+
 /// Bytes that the results and temporaries of runs may have together, if those are two or more.
 const BYTES: u64 = 64 << 20;
 
@@ -20,8 +24,16 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// would take more and more.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    under_way: Mutex<(usize, u64)>,
+    under_way: Mutex<UnderWay>,
     ended: Condvar,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct UnderWay {
+    runs: usize,
+    bytes: u64,
+    /// Launches that wait for some of the runs to end.
+    waiting: usize,
 }
 
 /// One run that is under way, until it is dropped.
@@ -34,20 +46,22 @@ pub(super) struct Permit {
 impl InFlight {
     /// Waits until there is room for a run with this many bytes.
     pub(super) fn enter(self: &Arc<Self>, bytes: u64) -> Permit {
-        let full = |&mut (runs, sum): &mut (usize, u64)| {
-            runs >= RUNS || runs >= 2 && sum.saturating_add(bytes) > BYTES
+        let full = |now: &UnderWay| {
+            now.runs >= RUNS || now.runs >= 2 && now.bytes.saturating_add(bytes) > BYTES
         };
         let mut under_way = self.under_way.lock();
         // A thread of the pool waits for nobody: it may be what the others wait for.
         if !Workers::are_here() {
-            while full(&mut under_way) {
+            under_way.waiting += 1;
+            while full(&under_way) {
                 if self.ended.wait_for(&mut under_way, PATIENCE).timed_out() {
                     break;
                 }
             }
+            under_way.waiting -= 1;
         }
-        under_way.0 += 1;
-        under_way.1 = under_way.1.saturating_add(bytes);
+        under_way.runs += 1;
+        under_way.bytes = under_way.bytes.saturating_add(bytes);
         drop(under_way);
         Permit { of: Arc::clone(self), bytes }
     }
@@ -56,10 +70,13 @@ impl InFlight {
 impl Drop for Permit {
     fn drop(&mut self) {
         let mut under_way = self.of.under_way.lock();
-        under_way.0 -= 1;
-        under_way.1 = under_way.1.saturating_sub(self.bytes);
+        under_way.runs -= 1;
+        under_way.bytes = under_way.bytes.saturating_sub(self.bytes);
+        let goes_on = under_way.waiting > 0 && under_way.runs <= RUNS_LEFT;
         drop(under_way);
-        self.of.ended.notify_all();
+        if goes_on {
+            self.of.ended.notify_all();
+        }
     }
 }
 
@@ -79,9 +96,27 @@ mod tests {
             assert!(entered.try_recv().is_err());
             drop(first);
             let third = entered.recv().unwrap();
-            assert_eq!(*in_flight.under_way.lock(), (2, BYTES + 1));
+            let two = UnderWay { runs: 2, bytes: BYTES + 1, waiting: 0 };
+            assert_eq!(*in_flight.under_way.lock(), two);
             drop((second, third));
         });
-        assert_eq!(*in_flight.under_way.lock(), (0, 0));
+        assert_eq!(*in_flight.under_way.lock(), UnderWay::default());
+    }
+
+    #[test]
+    fn a_client_that_has_waited_goes_on_when_half_of_the_runs_have_ended() {
+        let in_flight = Arc::new(InFlight::default());
+        let mut runs: Vec<_> = (0..RUNS).map(|_| in_flight.enter(1)).collect();
+        let (send, entered) = channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| send.send(in_flight.enter(1)).unwrap());
+            while in_flight.under_way.lock().waiting == 0 {
+                std::thread::yield_now();
+            }
+            runs.truncate(RUNS_LEFT + 1);
+            assert!(entered.recv_timeout(Duration::from_millis(50)).is_err());
+            runs.truncate(RUNS_LEFT);
+            drop(entered.recv().unwrap());
+        });
     }
 }

@@ -58,6 +58,9 @@ pub(super) struct Job {
 /// waited for.
 const INLINE: f64 = 2e6;
 
+/// Programs of less work than this are done before another thread has taken them over.
+const AT_ONCE: f64 = 2e5;
+
 /// Where a run runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placement {
@@ -85,6 +88,12 @@ impl Placement {
 }
 
 impl Executable {
+    /// Whether a run whose arguments are there is done by the thread that launches it; `ahead` if
+    /// that thread goes on to prepare the next launch instead of waiting for it.
+    pub(super) fn is_done_here(&self, ahead: bool) -> bool {
+        Placement::of(self, true) == Placement::Here && !(ahead && self.plan.work >= AT_ONCE)
+    }
+
     /// Whether a run ends whatever the client and its handlers do, once its arguments are there.
     pub(super) fn ends_by_itself(&self) -> bool {
         !self.plan.waits() && self.plan.calls == 0
@@ -163,7 +172,11 @@ impl Job {
         done: &Event,
         permit: Option<Permit>,
     ) -> ReadyLatch {
-        let placement = Placement::of(&self.executable, holds.are_ready());
+        // Whoever has leave for background threads is to use one.
+        let placement = match permit {
+            Some(_) => Placement::Worker,
+            None => Placement::of(&self.executable, holds.are_ready()),
+        };
         let mut before = before;
         if self.executable.plan.waits() {
             before.extend(self.machine.callback_order.take_all(&self.devices, done));

@@ -3,7 +3,7 @@ use super::checks::{check_arguments, check_channels, check_donations};
 use super::dependencies::ArgumentHolds;
 use super::emulator::Emulator;
 use super::in_flight::Permit;
-use super::job::{Job, Placement};
+use super::job::Job;
 use super::loaded::LoadedExecutable;
 use super::output_buffers::OutputBuffers;
 use super::refused_launch::NotStarted;
@@ -102,7 +102,8 @@ impl Emulator {
         let in_new_memory = devices.iter().all(|one| one.results.is_none());
         let alone = executable.ends_by_itself() && others.is_none() && in_new_memory;
         let certain = alone && holds.are_certain();
-        let short = holds.are_ready() && Placement::of(executable, true) == Placement::Here;
+        let ahead = self.run_ahead.launched() && certain && self.workers.width() > 1;
+        let short = holds.are_ready() && executable.is_done_here(ahead);
         let permit = if certain && !short { Some(self.permit(executable)) } else { None };
         let origin = self.ledger().origin();
         let (mut holds, RunBlocks { results: blocks, arenas }) =

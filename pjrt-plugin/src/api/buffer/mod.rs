@@ -120,7 +120,7 @@ pub(super) fn is_on_cpu(_: &Caller, args: &mut PJRT_Buffer_IsOnCpu_Args) -> Resu
 
 /// An event that ends when the bytes are there.
 pub(super) fn ready_event(_: &Caller, args: &mut PJRT_Buffer_ReadyEvent_Args) -> Result<()> {
-    args.event = give_event(buffer(args.buffer)?.buffer.ready_event().clone());
+    args.event = give_event(buffer(args.buffer)?.buffer.awaited().clone());
     Ok(())
 }
 
