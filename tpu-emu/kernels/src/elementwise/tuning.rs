@@ -13,3 +13,7 @@ pub(crate) const INLINE_OPERANDS: usize = 4;
 
 /// Arrays that machine code takes without an allocation.
 pub(crate) const INLINE_ARRAYS: usize = 32;
+
+/// Elements of a table that are taken together, and written by one instruction where they are
+/// bytes.
+pub(crate) const TAKE_GROUP_ELEMENTS: usize = 8;

@@ -3,7 +3,8 @@ use super::accumulate::Work;
 use super::pack::{Load, Panel};
 use super::precision::{Arithmetic, SumType, split_scratch};
 use crate::movement::loop_nest::Axis;
-use bytemuck::cast_slice;
+use crate::movement::strided_view::{Access, AccessMap, signed};
+use bytemuck::{cast_slice, cast_slice_mut};
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 
@@ -17,29 +18,6 @@ pub(crate) fn merged(axes: &[ExtentStride]) -> Option<ExtentStride> {
     let Some(first) = long.next() else { return Some((1, 1)) };
     let Axis { count, steps: [stride] } = long.try_fold(first, Axis::joined)?;
     Some((count, stride))
-}
-
-/// Calls `visit` with the offset of every index of `axes`, the last one running fastest.
-fn offsets(axes: &[ExtentStride], mut visit: impl FnMut(usize)) {
-    if axes.iter().any(|axis| axis.0 == 0) {
-        return;
-    }
-    let mut index = vec![0; axes.len()];
-    let mut offset = 0;
-    'all: loop {
-        visit(offset);
-        for axis in (0..axes.len()).rev() {
-            let (size, stride) = axes[axis];
-            index[axis] += 1;
-            offset += stride;
-            if index[axis] < size {
-                continue 'all;
-            }
-            offset -= size * stride;
-            index[axis] = 0;
-        }
-        return;
-    }
 }
 
 /// An array as a product reads it.
@@ -194,19 +172,12 @@ impl ProductOperand {
         }
         let Some(order) = &self.order else { return Ok(numbers) };
         let out = split_scratch::<W>(scratch, ordered)?;
-        let split = order.len().saturating_sub(1);
-        let (outer, inner) = order.split_at(split);
-        let &[(width, step)] = inner else { return Ok(numbers) };
-        for part in 0..parts {
-            let from = &numbers[part * self.elements..(part + 1) * self.elements];
-            let mut rows = out[part * self.elements..(part + 1) * self.elements]
-                .chunks_exact_mut(width.max(1));
-            offsets(outer, |offset| {
-                let Some(row) = rows.next() else { return };
-                for (to, from) in row.iter_mut().zip(from[offset..].iter().step_by(step)) {
-                    *to = *from;
-                }
-            });
+        let dims: Vec<usize> = order.iter().map(|axis| axis.0).collect();
+        let strides = order.iter().map(|axis| signed(axis.1)).collect();
+        let map = AccessMap::new(&Access { offset: 0, strides }, &dims);
+        let parts = numbers.chunks_exact(self.elements.max(1));
+        for (from, to) in parts.zip(out.chunks_exact_mut(self.elements.max(1))) {
+            map.fill_all(size_of::<W>(), cast_slice(from), cast_slice_mut(to));
         }
         Ok(out)
     }
@@ -214,7 +185,39 @@ impl ProductOperand {
 
 #[cfg(test)]
 mod tests {
+    use super::super::accumulate::Rounding;
+    use super::super::precision::ONE_PASS;
     use super::*;
+    use crate::parallel;
+
+    #[test]
+    fn elements_come_in_the_order_of_batch_rows_and_columns() {
+        let arithmetic = Arithmetic {
+            kind: SumType::F32,
+            rounding: Rounding::Exact,
+            passes: ONE_PASS,
+            sum: None,
+        };
+        // Few elements, and as many as several threads copy in blocks.
+        for dims in [[2, 3, 1, 5], [3, 40, 9, 16], [2, 70, 32, 64]] {
+            let [a, b, c, d] = dims;
+            let shape = Shape::new(DType::F32, dims);
+            let array = OperandArray::new(&shape, [&[], &[0, 1, 3], &[2]]);
+            let side = ProductOperand::new(&arithmetic, &array);
+            assert!(side.order.is_some() == (c > 1), "{dims:?}");
+            let numbers: Vec<f32> = (0..a * b * c * d).map(|i| i as f32).collect();
+            let mut bytes = vec![[0_u64; 8]; numbers.len() / 16 + 2];
+            let mut scratch: &mut [u8] = cast_slice_mut(&mut bytes);
+            let laid = parallel::with_threads(2, || {
+                side.prepare::<f32>(&arithmetic, cast_slice(&numbers), &mut scratch)
+            });
+            for (at, &value) in laid.unwrap().iter().enumerate() {
+                let (row, column) = (at / c, at % c);
+                let from = (row / d * c + column) * d + row % d;
+                assert_eq!(value, numbers[from], "{dims:?} {at}");
+            }
+        }
+    }
 
     #[test]
     fn axes_merge_where_one_stride_reaches_them() {

@@ -12,6 +12,17 @@ impl AccessMap {
         for_width!(width, T => self.copy::<T>(operand, start, result));
     }
 
+    /// Fills a result with all elements, on all threads.
+    pub fn fill_all(&self, width: usize, operand: &[u8], result: &mut [u8]) {
+        if self.wants_blocks() {
+            return self.fill_blocks(width, operand, result);
+        }
+        let chunk = parallel::items_per_chunk(width);
+        parallel::chunks_mut(result, chunk * width, |number, result| {
+            self.fill(width, operand, number * chunk, result);
+        });
+    }
+
     /// Fills a result with all elements, block by block, on all threads.
     pub fn fill_blocks(&self, width: usize, operand: &[u8], result: &mut [u8]) {
         for_width!(width, T => self.blocks::<T>(operand, result));
