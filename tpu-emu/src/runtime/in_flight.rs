@@ -11,6 +11,10 @@ const RUNS: usize = 32;
 /// each would take longer than a short run.
 const RUNS_LEFT: usize = RUNS / 2;
 
+/// How often a client that waits looks by itself whether there is room: runs that take long are
+/// waited for one by one.
+const NAP: Duration = Duration::from_millis(5);
+
 /// Bytes that the results and temporaries of runs may have together, if those are two or more.
 const BYTES: u64 = 64 << 20;
 
@@ -53,9 +57,10 @@ impl InFlight {
         // A thread of the pool waits for nobody: it may be what the others wait for.
         if !Workers::are_here() {
             under_way.waiting += 1;
-            while full(&under_way) {
-                if self.ended.wait_for(&mut under_way, PATIENCE).timed_out() {
-                    break;
+            let mut naps = PATIENCE.as_millis() / NAP.as_millis();
+            while full(&under_way) && naps > 0 {
+                if self.ended.wait_for(&mut under_way, NAP).timed_out() {
+                    naps -= 1;
                 }
             }
             under_way.waiting -= 1;
@@ -104,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_has_waited_goes_on_when_half_of_the_runs_have_ended() {
+    fn a_client_that_has_waited_goes_on_when_a_run_has_ended_that_takes_long() {
         let in_flight = Arc::new(InFlight::default());
         let mut runs: Vec<_> = (0..RUNS).map(|_| in_flight.enter(1)).collect();
         let (send, entered) = channel();
@@ -113,10 +118,9 @@ mod tests {
             while in_flight.under_way.lock().waiting == 0 {
                 std::thread::yield_now();
             }
-            runs.truncate(RUNS_LEFT + 1);
-            assert!(entered.recv_timeout(Duration::from_millis(50)).is_err());
-            runs.truncate(RUNS_LEFT);
-            drop(entered.recv().unwrap());
+            assert!(entered.try_recv().is_err());
+            runs.truncate(RUNS - 1);
+            drop(entered.recv_timeout(PATIENCE / 2).unwrap());
         });
     }
 }
