@@ -32,7 +32,7 @@ pub(super) struct InFlight {
     ended: Condvar,
 }
 
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct UnderWay {
     runs: usize,
     bytes: u64,
