@@ -153,9 +153,12 @@ impl Contraction {
         if whole && (is_tiny([m, n, k]) || !vector && is_small([m, n, k])) {
             return self.small::<T>(sides, result);
         }
-        let batches = (CHUNK_MULTIPLY_ADDS / work.saturating_mul(m).max(1)).max(1);
+        // Where sums are short, lines are stored about as long as they are multiplied.
+        let shallow = k <= MAX_UNPACKED_DEPTH;
+        let most = if shallow { SMALL_CHUNK_MULTIPLY_ADDS } else { CHUNK_MULTIPLY_ADDS };
+        let batches = (most / work.saturating_mul(m).max(1)).max(1);
         let least = if m < 2 * MAX_PACKED_LHS_ROWS { m.div_ceil(2) } else { MAX_PACKED_LHS_ROWS };
-        let rows = (CHUNK_MULTIPLY_ADDS / work).max(least).next_multiple_of(ROWS);
+        let rows = (most / work).max(least).next_multiple_of(ROWS);
         // Products whose rows are one chunk are shared as they are.
         let unsplit = m > MAX_UNSPLIT_ROWS && rows >= m;
         let vectors = vector && self.batch.iter().any(|&size| size > 1);

@@ -4,7 +4,8 @@
 /// Multiplications and additions of one thread's chunk.
 pub(crate) const CHUNK_MULTIPLY_ADDS: usize = 1 << 23;
 
-/// Multiplications and additions of one thread's chunk of small products.
+/// Multiplications and additions of one thread's chunk of small products, and of those whose sums
+/// are short.
 pub(crate) const SMALL_CHUNK_MULTIPLY_ADDS: usize = 1 << 20;
 
 /// What writing an element costs, in multiplications and additions.
