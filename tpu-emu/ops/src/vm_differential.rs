@@ -184,6 +184,21 @@ impl RandomProgramWriter {
         self.program.steps.push(Instr { op, inputs: both.to_vec() });
     }
 
+    /// A shift by a constant: also by as many bits as there are, by more, and by all bits set.
+    fn shift_by_constant(&mut self, dtype: DType) {
+        let width = dtype.host_bytes();
+        let bits = 8 * width;
+        let some = self.random.below(bits);
+        let by = self.random.pick(&[0, some, bits - 1, bits, bits + 1, usize::MAX]);
+        let x = self.get(dtype);
+        let bytes = by.to_le_bytes()[..width].into();
+        self.program.constants.push(ElementwiseConstant { dtype, bytes });
+        let by = Register::Constant(self.program.constants.len() - 1);
+        let name = self.random.pick(&BITS[4..7]);
+        let op = lane_operation(name, &[dtype; 2], dtype).unwrap();
+        self.program.steps.push(Instr { op, inputs: vec![x, by] });
+    }
+
     /// Elements of an array by numbers that may lead out of it.
     fn lookup(&mut self, dtype: DType) {
         let elements = 1 + self.random.below(50);
@@ -202,6 +217,9 @@ impl RandomProgramWriter {
         }
         if INTEGERS.contains(&dtype) && self.random.below(8) == 0 {
             return self.rotation(dtype);
+        }
+        if INTEGERS.contains(&dtype) && self.random.below(8) == 0 {
+            return self.shift_by_constant(dtype);
         }
         let (float, pred) = (FLOATS.contains(&dtype), dtype == DType::Pred);
         let name = match self.random.below(10) {

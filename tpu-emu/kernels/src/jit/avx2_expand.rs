@@ -72,6 +72,7 @@ impl Translation<'_> {
             (opcodes::VPSRLQ, vex::VPSRLQ),
             (opcodes::VPSRAD, vex::VPSRAD),
             (opcodes::VPSLLD, vex::VPSLLD),
+            (opcodes::VPSLLQ, vex::VPSLLQ),
         ];
         if let Some((_, same)) = known.into_iter().find(|(shift, _)| is(*shift)) {
             return self.body.shift(same, length, value, by);

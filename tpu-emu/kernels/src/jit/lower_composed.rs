@@ -21,13 +21,13 @@ impl Lowerer {
     ) -> Option<Value> {
         let NumberKind::Integer(width, signed) = kind else { return None };
         let shift = matches!(job, JitOp::ShiftLeft | JitOp::ShiftRight | JitOp::ShiftArithmetic);
-        let by = (shift && width < 4).then(|| self.constant_of(inputs[1])).flatten();
+        let by = if shift { self.constant_of(inputs[1]) } else { None };
         Some(match (job, width) {
             (JitOp::Division(part), _) => self.division(part, width, signed, inputs),
             (JitOp::Ones, _) => self.ones(width, a),
             (JitOp::LeadingZeros, _) => self.leading_zeros(width, a),
             (JitOp::Multiply | JitOp::Square, 1) => self.byte_product(a, b),
-            _ if by.is_some() => self.short_shift(job, width, a, by?),
+            _ if by.is_some() => self.shift_by(job, width, a, by?),
             (JitOp::ShiftLeft, 1) => self.in_lanes_of_32(VPSLLVD, false, a, b),
             (JitOp::ShiftRight, 1) => self.in_lanes_of_32(VPSRLVD, false, a, b),
             (JitOp::ShiftArithmetic, 1) => self.in_lanes_of_32(VPSRAVD, true, a, b),
@@ -43,20 +43,25 @@ impl Lowerer {
 
     /// A shift by a constant. Bytes are shifted in pairs, and what came from the neighbour is
     /// cleared.
-    fn short_shift(&mut self, job: JitOp, width: usize, a: Value, by: u64) -> Value {
+    fn shift_by(&mut self, job: JitOp, width: usize, a: Value, by: u64) -> Value {
         let bits = u64::from(LoopBody::bits(width));
         let length = self.body.length(width);
         if by >= bits && job != JitOp::ShiftArithmetic {
             return self.body.constant(0, width);
         }
         let by = by.min(bits - 1);
-        let shift = match job {
-            JitOp::ShiftLeft => VPSLLW,
-            JitOp::ShiftArithmetic if width == 2 => VPSRAW,
-            _ => VPSRLW,
+        let by_lanes = |[pairs, singles, doubles]: [Shift; 3]| match width {
+            1 | 2 => pairs,
+            4 => singles,
+            _ => doubles,
         };
+        let shift = by_lanes(match job {
+            JitOp::ShiftLeft => [VPSLLW, VPSLLD, VPSLLQ],
+            JitOp::ShiftArithmetic if width > 1 => [VPSRAW, VPSRAD, VPSRAQ],
+            _ => [VPSRLW, VPSRLD, VPSRLQ],
+        });
         let shifted = self.body.shift(shift, length, a, u8::try_from(by).unwrap_or(0));
-        if width == 2 {
+        if width > 1 {
             return shifted;
         }
         let own = if job == JitOp::ShiftLeft { 0xff << by } else { 0xff >> by };

@@ -202,6 +202,7 @@ shifts! {
     VPSRAD = 0 0x72 / 4;
     VPSRAQ = 1 0x72 / 4;
     VPSLLD = 0 0x72 / 6;
+    VPSLLQ = 1 0x73 / 6;
 }
 
 /// What stands for an instruction that is written by other means.
