@@ -1,6 +1,12 @@
 //! Every function against double precision, at every vector width.
+use super::function_loops::{single, single2};
 use super::*;
+use crate::elementwise::program::LoopFn;
 use crate::simd::at_every_level;
+use bytemuck::{cast_slice, cast_slice_mut};
+
+/// The loop of a function of single precision.
+pub(super) type SingleLoop = LoopFn;
 
 /// How far a result is from the exact value, in units in the last place.
 fn error(result: f32, exact: f64) -> f64 {
@@ -239,4 +245,19 @@ fn double_precision_is_nearly_exact() {
     };
     near(trig::sin, f64::sin);
     near(trig::cos, f64::cos);
+}
+
+#[test]
+fn one_number_alone_has_the_bits_that_it_has_among_others() {
+    let numbers: Vec<f32> = samples().into_iter().step_by(97).collect();
+    at_every_level(|level| {
+        for_all(|name, _, code| {
+            let together = run(code, &[&numbers]);
+            for (&x, together) in numbers.iter().zip(together) {
+                let alone = run(code, &[&[x]]);
+                let same = alone[0].to_bits() == together.to_bits();
+                assert!(same || alone[0].is_nan() && together.is_nan(), "{name} of {x}, {level:?}");
+            }
+        });
+    });
 }
