@@ -137,16 +137,28 @@ impl Function {
         Some(Self { chunk: Arc::clone(chunk), entry: at + entry })
     }
 
+    /// Where the code begins.
+    pub(crate) fn entry(&self) -> Entry {
+        // SAFETY: the entry is inside of the chunk, and was written by the encoder for this
+        // signature.
+        unsafe {
+            Entry(std::mem::transmute::<*mut u8, Signature>(self.chunk.executable.add(self.entry)))
+        }
+    }
+}
+
+/// Where the code of a [`Function`] begins; that keeps it there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry(Signature);
+
+impl Entry {
     /// Runs the code.
     ///
     /// # Safety
-    /// The addresses are those that the code was made for, with as many elements behind each.
-    pub(crate) unsafe fn call(&self, arrays: &[*mut u8], count: usize) {
-        // SAFETY: the entry was written by the encoder for this signature.
-        unsafe {
-            let entry = self.chunk.executable.add(self.entry);
-            let function: Signature = std::mem::transmute(entry);
-            function(arrays.as_ptr(), count);
-        }
+    /// The function is still there. The addresses are those that the code was made for, with as
+    /// many elements behind each.
+    pub(crate) unsafe fn call(self, arrays: &[*mut u8], count: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.0)(arrays.as_ptr(), count) }
     }
 }

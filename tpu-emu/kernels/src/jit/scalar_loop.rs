@@ -108,7 +108,7 @@ impl ScalarLoop {
         };
         let addresses: Vec<*mut u8> = memories.iter().zip(&self.memories).map(address).collect();
         // SAFETY: each address has the bytes that the code reads and writes there.
-        unsafe { self.function.call(&addresses, 0) };
+        unsafe { self.function.entry().call(&addresses, 0) };
     }
 }
 

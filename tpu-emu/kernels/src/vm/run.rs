@@ -8,7 +8,7 @@ use super::{OperandMode, Ready};
 use crate::elementwise::program::ElementwiseOp;
 use crate::elementwise::tuning::TILE_ELEMENTS;
 use crate::elementwise::tuning::{INLINE_ARRAYS, INLINE_OPERANDS};
-use crate::jit::{Native, is_here};
+use crate::jit::{Entry, Native, is_here};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::slice;
@@ -205,11 +205,12 @@ pub(super) fn run_stretches(
         for ((array, address), step) in arrays.iter().zip(&mut *addresses).zip(&mut *steps) {
             (*address, *step) = place(array);
         }
+        let code = native.function().entry();
         for _ in 0..stretches {
             // SAFETY: as many elements are at each place as the code reads and writes: `check` has
             // seen it for the first and the last stretch. A whole layout has nothing in scratch
             // memory.
-            unsafe { native.function().call(addresses, lanes) };
+            unsafe { code.call(addresses, lanes) };
             for (address, step) in addresses.iter_mut().zip(&*steps) {
                 *address = address.wrapping_add(*step);
             }
@@ -228,10 +229,12 @@ pub(super) fn run_stretches(
 /// A program as machine code with the arrays that it works on.
 #[derive(Debug)]
 pub struct Bound<'a> {
-    ready: Arc<Ready>,
+    code: Entry,
     addresses: Vec<*mut u8>,
     lanes: usize,
     lives: PhantomData<&'a [Cell<u8>]>,
+    /// Holds the code.
+    _ready: Arc<Ready>,
 }
 
 impl<'a> Bound<'a> {
@@ -249,20 +252,18 @@ impl<'a> Bound<'a> {
         check(ready, lanes, inputs.iter().copied(), outputs.iter().copied());
         let (scratch, start, aside) = (std::ptr::null_mut(), 0, 0);
         let tiles = Tiles { layout, inputs, outputs, scratch, start, count: lanes, aside };
-        let [TileStep::Native(_, arrays)] = &layout.parts[..] else { return None };
+        let [TileStep::Native(native, arrays)] = &layout.parts[..] else { return None };
         let address = |array: &TileArray| tiles.address(array.place, array.width);
         let addresses = arrays.iter().map(address).collect();
-        Some(Self { ready: Arc::clone(ready), addresses, lanes, lives: PhantomData })
+        let (code, lives) = (native.function().entry(), PhantomData);
+        Some(Self { code, addresses, lanes, lives, _ready: Arc::clone(ready) })
     }
 
     /// Runs it.
     pub fn run(&self) {
-        let part = self.ready.native().and_then(|layout| layout.parts.first());
-        if let Some(TileStep::Native(native, _)) = part {
-            // SAFETY: `new` has checked that as many elements are at each place as the code reads
-            // and writes, and `'a` keeps them there.
-            unsafe { native.function().call(&self.addresses, self.lanes) };
-        }
+        // SAFETY: `new` has checked that as many elements are at each place as the code reads and
+        // writes, and `'a` keeps them there; the code lives as long as what has made it.
+        unsafe { self.code.call(&self.addresses, self.lanes) };
     }
 }
 
@@ -375,7 +376,7 @@ impl Tiles<'_> {
         }
         // SAFETY: `count` elements are at each place, or as many as the feed says. Outputs
         // that share memory with an input are made there by the last part alone.
-        unsafe { native.function().call(addresses, self.count) };
+        unsafe { native.function().entry().call(addresses, self.count) };
     }
 
     fn call(&self, op: &ElementwiseOp, inputs: &[(Elements, usize)], result: Elements) {

@@ -176,7 +176,7 @@ impl Frame {
         if apart == 0 {
             return;
         }
-        if apart < count {
+        if apart < count || count <= COPY_CHUNK_BYTES {
             return self.copy_here(from, to);
         }
         parallel::ranges(count, COPY_CHUNK_BYTES, |range| {

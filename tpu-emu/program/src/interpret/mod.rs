@@ -39,6 +39,7 @@
 //! ([`frame::Frame::forget`]), from `MIN_DISCARDED_BYTES` on. The constants are those of
 //! `tuning.rs`.
 mod bound_loop;
+mod bound_moves;
 pub mod custom_call;
 pub mod frame;
 mod fused_loop;

@@ -1,5 +1,6 @@
 //! Runs the steps of a plan.
 use super::bound_loop::{BoundLoop, Counts};
+use super::bound_moves::BoundMoves;
 use super::custom_call::{LaunchServices, PendingCall};
 use super::frame::Frame;
 use super::fused_loop::{run_copy, run_loop};
@@ -17,6 +18,8 @@ use tpu_stablehlo::ir::Locations;
 enum ReadyStep<'s> {
     /// Machine code with the arrays that it works on.
     Bound(BoundLoop<'s>),
+    /// What a kernel moves, from and to which places.
+    Moved(BoundMoves<'s>),
     /// Any other step.
     Planned(&'s Step),
 }
@@ -306,6 +309,7 @@ impl Interpreter<'_> {
         for step in steps {
             match step {
                 ReadyStep::Bound(bound) => bound.run(),
+                ReadyStep::Moved(moves) => moves.run(self.frame),
                 ReadyStep::Planned(step) => {
                     self.step(step).map_err(|error| self.placed(step, error))?;
                 }
@@ -351,7 +355,7 @@ fn counts(steps: &[Step]) -> Vec<Option<Counts>> {
     steps.iter().map(of).collect()
 }
 
-/// The steps of a hot loop, with their arrays where they are machine code.
+/// The steps of a hot loop, with their arrays where they are machine code or only move elements.
 fn ready<'s>(
     frame: &'s Frame,
     steps: &'s [Step],
@@ -361,6 +365,10 @@ fn ready<'s>(
         (PlannedStep::Fused(fused), Some(counts)) => {
             let bound = BoundLoop::new(frame, fused, step, counts);
             bound.map_or(ReadyStep::Planned(step), ReadyStep::Bound)
+        }
+        (PlannedStep::Kernel { kernel, starts, .. }, _) => {
+            let moves = BoundMoves::new(&**kernel, step, starts);
+            moves.map_or(ReadyStep::Planned(step), ReadyStep::Moved)
         }
         _ => ReadyStep::Planned(step),
     };

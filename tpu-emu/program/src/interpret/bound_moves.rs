@@ -1,0 +1,180 @@
+//! Kernels that only move a few short runs of elements, with the places of those, for hot loops.
+use super::frame::Frame;
+use crate::plan::{Slot, Step};
+use crate::tuning::{COPY_CHUNK_BYTES, MAX_BOUND_PARTS};
+use tpu_kernels::movement::index::{IndexReader, Outside, clamped, reader};
+use tpu_kernels::movement::move_list::Moves;
+use tpu_ops::Kernel;
+
+/// An index that is read before elements are moved.
+#[derive(Debug)]
+struct BoundIndex {
+    at: Slot,
+    read: IndexReader,
+    /// The largest that is inside.
+    room: usize,
+    /// Bytes from one index to the next.
+    step: usize,
+}
+
+/// What a kernel moves, from and to which places.
+#[derive(Debug)]
+pub(super) struct BoundMoves<'s> {
+    /// Copies that the result starts from.
+    before: &'s [(Slot, Slot)],
+    indices: Vec<BoundIndex>,
+    outside: Outside,
+    /// Whether indices count from the places in the result on, and not from those in operands.
+    into: bool,
+    moves: Vec<(Slot, Slot)>,
+}
+
+impl<'s> BoundMoves<'s> {
+    /// Those of a step; `None` for a kernel that does anything else, or moves so much that threads
+    /// may share it.
+    pub(super) fn new(
+        kernel: &dyn Kernel,
+        step: &Step,
+        before: &'s [(Slot, Slot)],
+    ) -> Option<Self> {
+        let &[result] = &step.results[..] else { return None };
+        let Moves { moves, starts, outside, into, .. } = kernel.moves(MAX_BOUND_PARTS)?;
+        if moves.iter().map(|run| run.bytes).sum::<usize>() > COPY_CHUNK_BYTES {
+            return None;
+        }
+        let part = |of: Slot, from: usize, bytes: usize| Slot {
+            base: of.base,
+            offset: of.offset + from,
+            bytes,
+        };
+        let mut indices = Vec::with_capacity(starts.len());
+        for start in starts {
+            let at = part(step.operands[start.operand], start.at, start.dtype.host_bytes());
+            let read = reader(start.dtype)?;
+            indices.push(BoundIndex { at, read, room: start.room, step: start.step });
+        }
+        let places = moves.iter().map(|run| {
+            let from = part(step.operands[run.operand], run.from, run.bytes);
+            (from, part(result, run.to, run.bytes))
+        });
+        Some(Self { before, indices, outside, into, moves: places.collect() })
+    }
+
+    /// Moves it.
+    pub(super) fn run(&self, frame: &Frame) {
+        self.before.iter().for_each(|&(from, to)| frame.copy(from, to));
+        let mut shift = 0;
+        for BoundIndex { at, read, room, step } in &self.indices {
+            let index = read(frame.bytes(*at), 0);
+            let near = clamped(index, *room);
+            if self.outside == Outside::Skip && i64::try_from(near) != Ok(index) {
+                return;
+            }
+            shift += near * step;
+        }
+        let (read, written) = if self.into { (0, shift) } else { (shift, 0) };
+        let behind = |slot: Slot, by: usize| Slot { offset: slot.offset + by, ..slot };
+        for &(from, to) in &self.moves {
+            frame.copy(behind(from, read), behind(to, written));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::differential::{plan_of, results};
+    use crate::plan::PlannedStep;
+    use crate::tuning::HOT_LOOP_ITERATIONS;
+
+    const ARRAY: &str = "tensor<6x300xf32>";
+
+    /// What an iteration does with `%a`, at indices `%i` and `%j` that also lead outside.
+    const SLICE: &str = "
+        %p = stablehlo.dynamic_slice %a, %i, %j, sizes = [2, 100] :
+            (tensor<6x300xf32>, tensor<i32>, tensor<i32>) -> tensor<2x100xf32>
+        %m = stablehlo.negate %p : tensor<2x100xf32>
+        %r = stablehlo.dynamic_update_slice %a, %m, %j, %i :
+            (tensor<6x300xf32>, tensor<2x100xf32>, tensor<i32>, tensor<i32>) -> tensor<6x300xf32>";
+    const TURN: &str = "
+        %p = stablehlo.slice %a [2:6, 0:300] : (tensor<6x300xf32>) -> tensor<4x300xf32>
+        %q = stablehlo.slice %a [0:2, 0:300] : (tensor<6x300xf32>) -> tensor<2x300xf32>
+        %m = stablehlo.negate %q : tensor<2x300xf32>
+        %r = stablehlo.concatenate %p, %m, dim = 0 :
+            (tensor<4x300xf32>, tensor<2x300xf32>) -> tensor<6x300xf32>";
+    const PUT: &str = "
+        %p = stablehlo.slice %a [3:4, 0:300] : (tensor<6x300xf32>) -> tensor<1x300xf32>
+        %q = stablehlo.negate %p : tensor<1x300xf32>
+        %m = stablehlo.reshape %q : (tensor<1x300xf32>) -> tensor<300xf32>
+        %v = stablehlo.reshape %i : (tensor<i32>) -> tensor<1xi32>
+        %r = \"stablehlo.scatter\"(%a, %v, %m) ({
+            ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+            stablehlo.return %new : tensor<f32>
+        }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>} :
+            (tensor<6x300xf32>, tensor<1xi32>, tensor<300xf32>) -> tensor<6x300xf32>";
+
+    /// So many loops one after the other, of so many iterations each.
+    fn program(loops: usize, iterations: usize, body: &str) -> String {
+        let round = |number: usize| {
+            let [from, array] = match number {
+                0 => ["%zero".to_owned(), "%x".to_owned()],
+                _ => [0, 1].map(|at| format!("%s{number}#{at}")),
+            };
+            format!(
+                "%last{number} = stablehlo.constant dense<{}> : tensor<i32>
+                %s{}:2 = stablehlo.while(%n = {from}, %a = {array}) : tensor<i32>, {ARRAY}
+                cond {{
+                    %go = stablehlo.compare LT, %n, %last{number}, SIGNED :
+                        (tensor<i32>, tensor<i32>) -> tensor<i1>
+                    stablehlo.return %go : tensor<i1>
+                }} do {{
+                    %one = stablehlo.constant dense<1> : tensor<i32>
+                    %ten = stablehlo.constant dense<10> : tensor<i32>
+                    %far = stablehlo.constant dense<30> : tensor<i32>
+                    %k = stablehlo.remainder %n, %ten : tensor<i32>
+                    %two = stablehlo.add %one, %one : tensor<i32>
+                    %i = stablehlo.subtract %k, %two : tensor<i32>
+                    %w = stablehlo.multiply %i, %far : tensor<i32>
+                    %j = stablehlo.add %w, %n : tensor<i32>
+                    {body}
+                    %next = stablehlo.add %n, %one : tensor<i32>
+                    stablehlo.return %next, %r : tensor<i32>, {ARRAY}
+                }}\n",
+                (number + 1) * iterations,
+                number + 1
+            )
+        };
+        let rounds: String = (0..loops).map(round).collect();
+        format!(
+            "func.func public @main(%x: {ARRAY}) -> {ARRAY} {{
+            %zero = stablehlo.constant dense<0> : tensor<i32>
+            {rounds}
+            return %s{loops}#1 : {ARRAY}
+            }}"
+        )
+    }
+
+    #[test]
+    fn a_hot_loop_moves_what_several_cold_ones_move() {
+        for body in [SLICE, TURN, PUT] {
+            let [hot, cold] = [(1, 3 * HOT_LOOP_ITERATIONS), (3, HOT_LOOP_ITERATIONS)]
+                .map(|(loops, iterations)| program(loops, iterations, body));
+            let plan = plan_of(&hot);
+            let while_ = plan.steps.iter().find_map(|step| match &step.kind {
+                PlannedStep::While { body, .. } => Some(body),
+                _ => None,
+            });
+            let bound = |step: &Step| match &step.kind {
+                PlannedStep::Kernel { kernel, starts, .. } => {
+                    BoundMoves::new(&**kernel, step, starts).is_some()
+                }
+                _ => false,
+            };
+            assert!(while_.unwrap().iter().any(bound), "{body}");
+            let of = |text: &str| results(text, &[None], crate::compile::Passes::ALL);
+            let wanted = of(&cold);
+            assert!(of(&hot) == wanted, "{body}");
+            assert!(wanted != of(&program(1, 1, body)), "{body}");
+        }
+    }
+}
