@@ -2,7 +2,8 @@
 use super::accumulate::Work;
 use super::pack::{Load, Panel, Source, Strided, Visit, elements, lay};
 use crate::matmul::tuning::{
-    GEMV_BLOCK_SUMS, GEMV_CHUNK_DEPTH, GEMV_COLUMN_DEPTH, GEMV_WIDEN_ELEMENTS, MAX_GEMV_SPLIT_SUMS,
+    GEMV_BLOCK_SUMS, GEMV_CHUNK_BYTES, GEMV_CHUNK_DEPTH, GEMV_COLUMN_DEPTH, GEMV_WIDEN_ELEMENTS,
+    MAX_GEMV_SPLIT_SUMS,
 };
 use crate::parallel;
 use crate::simd;
@@ -49,7 +50,8 @@ pub(crate) fn product<T: Panel>(
         }
         return;
     }
-    let rows = parallel::items_per_chunk(depth * size_of::<T>());
+    let row = depth.saturating_mul(matrix.load.element_bytes()).max(1);
+    let rows = (GEMV_CHUNK_BYTES / row).max(1);
     // Rows beside each other are read in lines, which are not cut short.
     let rows = if matrix.strides[1] == 1 { rows } else { rows.next_multiple_of(GEMV_BLOCK_SUMS) };
     parallel::chunks_mut(out, rows, |index, out| {

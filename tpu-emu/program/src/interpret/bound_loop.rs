@@ -1,5 +1,5 @@
-//! Fused loops with their arrays, for hot loops: machine code for one span after the other, without
-//! asking again where each of them lies.
+//! Fused loops with their arrays, for hot loops: one span after the other, without asking again where
+//! each of them lies.
 use super::frame::Frame;
 use super::fused_loop::Stretch;
 use crate::passes::fuse::operand_access::AddressMode;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use tpu_base::tensor::DType;
 use tpu_kernels::aligned::Aligned;
 use tpu_kernels::movement::iota::fill_iota;
-use tpu_kernels::vm::{Bound, Input, Output};
+use tpu_kernels::vm::{Bound, CompiledLoop, Input, Output};
 
 /// The counts along axes that a loop reads, as arrays: they are the same in each iteration.
 #[derive(Debug)]
@@ -37,11 +37,18 @@ impl Counts {
 
 /// The spans of a loop.
 #[derive(Debug)]
-pub(super) struct BoundLoop<'f>(Vec<Bound<'f>>);
+pub(super) struct BoundLoop<'f>(Vec<BoundSpan<'f>>);
+
+#[derive(Debug)]
+enum BoundSpan<'f> {
+    /// Machine code as a whole.
+    Code(Bound<'f>),
+    /// Pieces of it, and operations between them.
+    Pieces { code: CompiledLoop, count: usize, inputs: Vec<Input<'f>>, outputs: Vec<Output<'f>> },
+}
 
 impl<'f> BoundLoop<'f> {
-    /// The loop of a step with its counts; `None` where it is not machine code as a whole, or not a few
-    /// spans.
+    /// The loop of a step with its counts; `None` where it is not a few spans.
     pub(super) fn new(
         frame: &'f Frame,
         fused: &FusedLoop,
@@ -50,12 +57,19 @@ impl<'f> BoundLoop<'f> {
     ) -> Option<Self> {
         let spans = spans(fused)?;
         let bind = |span: &Range<usize>| bind(frame, fused, step, counts, span);
-        spans.iter().map(bind).collect::<Option<Vec<_>>>().map(Self)
+        spans.iter().map(bind).collect::<Option<_>>().map(Self)
     }
 
     /// Runs it.
     pub(super) fn run(&self) {
-        self.0.iter().for_each(Bound::run);
+        for span in &self.0 {
+            match span {
+                BoundSpan::Code(bound) => bound.run(),
+                BoundSpan::Pieces { code, count, inputs, outputs } => {
+                    code.run(*count, inputs, outputs);
+                }
+            }
+        }
     }
 }
 
@@ -98,7 +112,7 @@ fn bind<'f>(
     step: &Step,
     counts: &'f Counts,
     span: &Range<usize>,
-) -> Option<Bound<'f>> {
+) -> Option<BoundSpan<'f>> {
     let dtypes = &fused.code.program().parameters;
     let count = span.len();
     let mut inputs = Vec::with_capacity(fused.inputs.len());
@@ -119,7 +133,10 @@ fn bind<'f>(
         Output::from(&frame.cells(slot)[span.start * width..span.end * width])
     };
     let outputs: Vec<Output<'f>> = step.results.iter().zip(widths).map(output).collect();
-    fused.code.bind(count, &inputs, &outputs)
+    Some(match fused.code.bind(count, &inputs, &outputs) {
+        Some(bound) => BoundSpan::Code(bound),
+        None => BoundSpan::Pieces { code: fused.code.clone(), count, inputs, outputs },
+    })
 }
 
 #[cfg(test)]

@@ -172,12 +172,14 @@ impl Frame {
     /// Copies a slot to another, on all threads where they are large; they may be the same.
     pub(super) fn copy(&self, from: Slot, to: Slot) {
         let count = from.bytes.min(to.bytes);
-        let apart = self.at(from).addr().abs_diff(self.at(to).addr());
+        let (source, target) = (self.at(from), self.at(to));
+        let apart = source.addr().abs_diff(target.addr());
         if apart == 0 {
             return;
         }
         if apart < count || count <= COPY_CHUNK_BYTES {
-            return self.copy_here(from, to);
+            // SAFETY: `at` has both slots inside their memories, and `copy` allows overlap.
+            return unsafe { std::ptr::copy(source, target, count) };
         }
         parallel::ranges(count, COPY_CHUNK_BYTES, |range| {
             let part = |slot: Slot| Slot {

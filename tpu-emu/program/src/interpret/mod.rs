@@ -19,12 +19,12 @@
 //! 1. A scalar loop that is hot runs as machine code to its end (`scalar_loop`).
 //! 2. Else it runs step by step, for up to `HOT_LOOP_ITERATIONS`.
 //! 3. A scalar loop that is hot by then goes on as machine code.
-//! 4. Any other loop binds its fused loops to their arrays, where they are machine code as a whole,
-//!    one chunk at most, and of few spans (`bound_loop`). Then it runs to its end without looking
-//!    these up again.
+//! 4. Any other loop binds its fused loops to their arrays, where they are one chunk at most and of
+//!    few spans (`bound_loop`), and what kernels move to its places, where that is few short runs
+//!    (`bound_moves`). Then it runs to its end without looking these up again.
 //!
 //! Iterations of scalar loops are counted over all runs of the program. Both forms of machine code
-//! need AVX-512 and memory for code; without them the steps run as before.
+//! need AVX2 and memory for code; without them the steps run as before.
 //!
 //! A region that is not a straight line of elementwise operations has a plan of its own, which runs
 //! once for each element ([`region`]). Other regions are elementwise programs and do not come here.

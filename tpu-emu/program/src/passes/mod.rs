@@ -12,5 +12,6 @@ pub(crate) mod picked;
 pub(crate) mod rounded;
 mod rounded_constants;
 pub(crate) mod rounded_stacks;
+mod rounded_weights;
 pub(crate) mod scalar_loops;
 pub(crate) mod schedule;

@@ -16,7 +16,7 @@ use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::{is_planned_gather, is_planned_scatter};
 use crate::passes::absorbed_work::{Use, each_use};
 use crate::passes::clamped::{Clamped, Splats, clamp, comparison};
-use crate::passes::{rounded_constants, rounded_stacks};
+use crate::passes::{rounded_constants, rounded_stacks, rounded_weights};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
@@ -32,6 +32,9 @@ pub(crate) fn round(graph: &mut Graph, least: usize) {
 fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Splats) {
     rounded_stacks::round(graph, code, least);
     rounded_constants::round(graph, code, least);
+    if least < usize::MAX {
+        rounded_weights::round(graph, code);
+    }
     let mut any = false;
     for node in &mut code.nodes {
         for inner in node.work.blocks_mut() {
@@ -118,6 +121,17 @@ impl Readers {
             self.moved.push(made);
             self.operands.push((at, 0));
         }
+        self.read(graph, code, (value, rounded));
+        Some(rounding)
+    }
+
+    /// Lets them read a value that is rounded instead of one that is not.
+    pub(super) fn read(
+        self,
+        graph: &mut Graph,
+        code: &mut Subgraph,
+        (value, rounded): (ValueId, ValueId),
+    ) {
         for (reader, operand) in self.operands {
             let of = &mut code.nodes[reader];
             if of.operands[operand] == value {
@@ -129,7 +143,6 @@ impl Readers {
             code.nodes[reader].work = NodeKind::Kernel(product);
         }
         self.moved.into_iter().for_each(|moved| narrow(&mut graph.values[moved.index()].shape));
-        Some(rounding)
     }
 }
 
@@ -163,7 +176,7 @@ pub(super) fn rounding(graph: &mut Graph, of: &Node, value: ValueId) -> Option<N
 }
 
 pub(super) struct Rounding {
-    /// Where the large f32 values of the block are read that nodes of it make.
+    /// Where some values are read: those of f32 that nodes of the block make, and are large.
     uses: FxHashMap<ValueId, Vec<Use>>,
     /// The nodes that stand elsewhere afterwards.
     moved: Vec<usize>,
@@ -175,8 +188,13 @@ impl Rounding {
             let shape = &graph.value(value).shape;
             shape.dtype == DType::F32 && shape.bytes() >= least
         };
-        let made = code.nodes.iter().flat_map(|node| &node.results).filter(is_large);
-        let mut uses: FxHashMap<ValueId, Vec<Use>> = made.map(|&made| (made, Vec::new())).collect();
+        Self::among(code, code.nodes.iter().flat_map(|node| &node.results).filter(is_large))
+    }
+
+    /// That of some values, which may come from outside of the block.
+    pub(super) fn among<'v>(code: &Subgraph, values: impl Iterator<Item = &'v ValueId>) -> Self {
+        let mut uses: FxHashMap<ValueId, Vec<Use>> =
+            values.map(|&value| (value, Vec::new())).collect();
         each_use(&code.nodes, &code.results, &mut |value, by| {
             if let Some(uses) = uses.get_mut(&value) {
                 uses.push(by);
