@@ -138,20 +138,22 @@ impl Function {
     }
 
     /// Where the code begins.
-    pub(crate) fn entry(&self) -> Entry {
+    pub(crate) fn entry(&self) -> CodeEntry {
         // SAFETY: the entry is inside of the chunk, and was written by the encoder for this
         // signature.
         unsafe {
-            Entry(std::mem::transmute::<*mut u8, Signature>(self.chunk.executable.add(self.entry)))
+            CodeEntry(std::mem::transmute::<*mut u8, Signature>(
+                self.chunk.executable.add(self.entry),
+            ))
         }
     }
 }
 
 /// Where the code of a [`Function`] begins; that keeps it there.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry(Signature);
+pub(crate) struct CodeEntry(Signature);
 
-impl Entry {
+impl CodeEntry {
     /// Runs the code.
     ///
     /// # Safety

@@ -79,7 +79,7 @@ mod vex;
 use no_code_memory as code_memory;
 
 use super::elementwise::program::{ElementwiseOp, ElementwiseProgram, Instr, Register};
-pub(crate) use code_memory::Entry;
+pub(crate) use code_memory::CodeEntry;
 use code_memory::Function;
 use lower::Lowerer;
 use regalloc::Emitter;

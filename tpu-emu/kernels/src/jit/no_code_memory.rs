@@ -15,16 +15,16 @@ impl Function {
     }
 
     /// Nobody can ask.
-    pub(crate) fn entry(&self) -> Entry {
+    pub(crate) fn entry(&self) -> CodeEntry {
         match self.0 {}
     }
 }
 
 /// Where such code begins.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry(Infallible);
+pub(crate) struct CodeEntry(Infallible);
 
-impl Entry {
+impl CodeEntry {
     /// Nobody can call it.
     ///
     /// # Safety

@@ -55,9 +55,9 @@ impl<F: RealFunction> FusedLoop for Over<(&[f32], &mut [f32]), Of<F>> {
 }
 
 /// One number.
-struct One<F>(f32, PhantomData<F>);
+struct OneNumber<F>(f32, PhantomData<F>);
 
-impl<F: RealFunction> FusedLoop for One<F> {
+impl<F: RealFunction> FusedLoop for OneNumber<F> {
     type Output = f32;
 
     #[inline(always)]
@@ -124,7 +124,7 @@ fn single_of<F: RealFunction>(x: f32) -> f32 {
     if F::is_far(x.into()) {
         rounded(F::far(x.into()))
     } else {
-        simd::run_fused(One::<F>(x, PhantomData))
+        simd::run_fused(OneNumber::<F>(x, PhantomData))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{OperandMode, Ready};
 use crate::elementwise::program::ElementwiseOp;
 use crate::elementwise::tuning::TILE_ELEMENTS;
 use crate::elementwise::tuning::{INLINE_ARRAYS, INLINE_OPERANDS};
-use crate::jit::{Entry, Native, is_here};
+use crate::jit::{CodeEntry, Native, is_here};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::slice;
@@ -229,7 +229,7 @@ pub(super) fn run_stretches(
 /// A program as machine code with the arrays that it works on.
 #[derive(Debug)]
 pub struct Bound<'a> {
-    code: Entry,
+    code: CodeEntry,
     addresses: Vec<*mut u8>,
     lanes: usize,
     lives: PhantomData<&'a [Cell<u8>]>,
