@@ -179,8 +179,8 @@ pub(crate) const MAX_HANDED_ON_ELEMENTS: usize = 4 * MAX_SCALAR_LOOP_ARRAY_ELEME
 /// In how many parts a kernel moves its operands at most, to be known as one that does only that.
 pub(crate) const MAX_MOVED_PARTS: usize = 1024;
 
-/// Bytes of a value of f32 from outside of a loop that is rounded before the loop: from where rounding
-/// it counts beside a product with a vector, up to where a copy of half the size counts.
+/// Bytes of a value of f32 from outside of a loop that is rounded before the loop, where only products
+/// that round it read it. There is a copy of half the size then.
 pub(crate) const ROUNDED_WEIGHT_BYTES: std::ops::RangeInclusive<usize> = 4 << 10..=4 << 20;
 
 /// Bytes of a value from which on it is kept in 16 bits where only products read it that round it.

@@ -61,8 +61,7 @@ pub(crate) const GEMV_COLUMN_DEPTH: usize = 256;
 /// Rows or columns whose sums a product with a vector holds together.
 pub(crate) const GEMV_BLOCK_SUMS: usize = 512;
 
-/// Bytes of a matrix that a thread multiplies with a vector at least: reading as many from the second
-/// cache takes longer than to wake a thread for them.
+/// Bytes of a matrix that a thread multiplies with a vector at least, before another is woken.
 pub(crate) const GEMV_CHUNK_BYTES: usize = 512 << 10;
 
 /// Terms of one thread's chunk of a few long sums. It decides the order of sums, and so bits of
