@@ -12,6 +12,8 @@ use tpu_emu::ops::Numerics;
 use tpu_emu::topology::Topology;
 use tpu_emu::units::Bytes;
 use tpu_emu::{Error, Result};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
 
 mod place;
 mod variables;
@@ -126,7 +128,7 @@ pub(crate) struct Settings {
     pub(crate) compiler: Option<String>,
     pub(crate) compiler_cache: Option<PathBuf>,
     pub(crate) compiler_limit: Duration,
-    log: Option<String>,
+    log: Option<Targets>,
 }
 
 impl Settings {
@@ -220,11 +222,12 @@ impl Settings {
     pub(crate) fn start_log(&self) {
         let Some(filter) = &self.log else { return };
         let subscriber = tracing_subscriber::fmt()
-            .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+            .with_max_level(LevelFilter::TRACE)
             .with_writer(std::io::stderr)
             // The end of each call, with the time that it took.
             .with_span_events(tracing_subscriber::fmt::format::FmtSpan::CLOSE)
-            .finish();
+            .finish()
+            .with(filter.clone());
         // A program that set a subscriber of its own keeps it.
         let _ = tracing::subscriber::set_global_default(subscriber);
     }

@@ -46,22 +46,32 @@ pub fn items_per_chunk(bytes: usize) -> usize {
 /// Calls `work` with ranges of at most `chunk` numbers that together are `0..count`.
 pub fn ranges(count: usize, chunk: usize, work: impl Fn(Range<usize>) + Sync) {
     let chunk = chunk.max(1);
-    let range = |index: usize| index * chunk..count.min((index + 1) * chunk);
-    let chunks = count.div_ceil(chunk);
-    if chunks < 2 || threads() < 2 {
-        (0..chunks).for_each(|index| work(range(index)));
+    let work = |index: usize| work(index * chunk..count.min((index + 1) * chunk));
+    each(count.div_ceil(chunk), &work);
+}
+
+/// Calls `work` with the numbers `0..count`.
+//
+// This and the functions that take a `dyn` below are compiled once, and not for each work: with
+// what they bring of rayon they are larger than most of it.
+fn each(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    if count < 2 || threads() < 2 {
+        (0..count).for_each(work);
     } else {
         let mode = Subnormals::here();
-        (0..chunks).into_par_iter().with_max_len(1).for_each(|index| {
+        (0..count).into_par_iter().with_max_len(1).for_each(|index| {
             let _mode = mode.enter();
-            work(range(index));
+            work(index);
         });
     }
 }
 
 /// Calls `work` with the number of each chunk of `chunk` elements and the chunk.
 pub fn chunks_mut<T: Send>(data: &mut [T], chunk: usize, work: impl Fn(usize, &mut [T]) + Sync) {
-    let chunk = chunk.max(1);
+    each_chunk(data, chunk.max(1), &work);
+}
+
+fn each_chunk<T: Send>(data: &mut [T], chunk: usize, work: &(dyn Fn(usize, &mut [T]) + Sync)) {
     if data.len() <= chunk || threads() < 2 {
         data.chunks_mut(chunk).enumerate().for_each(|(index, chunk)| work(index, chunk));
     } else {
@@ -76,6 +86,10 @@ pub fn chunks_mut<T: Send>(data: &mut [T], chunk: usize, work: impl Fn(usize, &m
 
 /// The results of `work` for the numbers `0..count`, in order; each call is a chunk.
 pub fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    results(count, &work)
+}
+
+fn results<R: Send>(count: usize, work: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
     if count < 2 || threads() < 2 {
         return (0..count).map(work).collect();
     }
@@ -95,16 +109,26 @@ pub fn both<A: Send, B: Send>(
     if threads() < 2 {
         return (first(), second());
     }
+    let (mut first, mut second) = (Some(first), Some(second));
+    let (mut a, mut b) = (None, None);
+    join(&mut || a = first.take().map(|work| work()), &mut || b = second.take().map(|work| work()));
+    match (a, b) {
+        (Some(a), Some(b)) => (a, b),
+        _ => unreachable!("both were called"),
+    }
+}
+
+fn join(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     let mode = Subnormals::here();
     let first = || {
         let _mode = mode.enter();
-        first()
+        first();
     };
     let second = || {
         let _mode = mode.enter();
-        second()
+        second();
     };
-    rayon::join(first, second)
+    rayon::join(first, second);
 }
 
 /// Runs a test's code on a pool of this many threads.

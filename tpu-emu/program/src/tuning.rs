@@ -155,6 +155,9 @@ pub(crate) const INLINE_STEP_ARRAYS: usize = 8;
 /// Iterations, of one run or of several, after which a loop is hot, and gets machine code.
 pub(crate) const HOT_LOOP_ITERATIONS: usize = 32;
 
+/// Where in a joined array parts may begin that are made there: the largest elements are so long.
+pub(crate) const PART_ALIGN_BYTES: usize = 16;
+
 /// Bytes of one thread's chunk of a copy between slots.
 pub(crate) const COPY_CHUNK_BYTES: usize = 1 << 20;
 

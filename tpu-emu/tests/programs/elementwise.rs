@@ -21,6 +21,23 @@ fn a_chain_with_a_broadcast_a_transpose_and_a_count_is_one_value_an_element() {
 }
 
 #[test]
+fn the_columns_of_short_rows_are_those_of_each_row_on_every_span() {
+    let text = r#"
+        func.func public @main(%x: tensor<5000x3xi32>) -> tensor<5000xi32> {
+          %0 = stablehlo.slice %x [0:5000, 0:1] : (tensor<5000x3xi32>) -> tensor<5000x1xi32>
+          %1 = stablehlo.slice %x [0:5000, 1:2] : (tensor<5000x3xi32>) -> tensor<5000x1xi32>
+          %2 = stablehlo.slice %x [0:5000, 2:3] : (tensor<5000x3xi32>) -> tensor<5000x1xi32>
+          %3 = stablehlo.multiply %0, %2 : tensor<5000x1xi32>
+          %4 = stablehlo.subtract %3, %1 : tensor<5000x1xi32>
+          %r = stablehlo.reshape %4 : (tensor<5000x1xi32>) -> tensor<5000xi32>
+          return %r : tensor<5000xi32>
+        }"#;
+    let x: Vec<i32> = (0..15_000).map(|at| at % 1009).collect();
+    let wanted: Vec<i32> = x.chunks(3).map(|row| row[0] * row[2] - row[1]).collect();
+    assert_eq!(run(text, &[i32s(&[5000, 3], &x)]), [i32s(&[5000], &wanted)]);
+}
+
+#[test]
 fn bytes_of_a_broadcast_are_its_elements_under_another_name() {
     let text = r#"
         func.func public @main(%x: tensor<f32>, %m: tensor<2x4xui8>) -> tensor<2x4xui8> {

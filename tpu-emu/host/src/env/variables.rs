@@ -372,12 +372,14 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "TPU_EMU_LOG",
-        values: "a filter of the `tracing` kind, as `debug` or `tpu_emu=trace`",
+        values: "a level, as `debug`, or targets with levels, as `warn,tpu_emu=trace`",
         default: "no log",
         effect: "Logs what the library does to standard error; with `debug`, every call of either \
                  C API with the time that it took, and why it failed.",
         set: |settings, value| {
-            settings.log = Some(value.to_owned());
+            let refused =
+                |error| format!("{value:?} is neither a level nor targets with levels: {error}");
+            settings.log = Some(value.parse().map_err(refused)?);
             Ok(())
         },
     },

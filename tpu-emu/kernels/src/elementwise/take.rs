@@ -33,7 +33,11 @@ fn taken<T: bytemuck::Pod>(immediate: [u32; 2], inputs: &[&[u8]], output: &mut [
     let (groups, rest) = output.as_chunks_mut::<TAKE_GROUP_ELEMENTS>();
     let (numbers, others) = numbers.as_chunks::<TAKE_GROUP_ELEMENTS>();
     for (to, numbers) in groups.iter_mut().zip(numbers) {
-        *to = numbers.map(|number| number.min(last)).map(element);
+        let mut taken = [T::zeroed(); TAKE_GROUP_ELEMENTS];
+        for (taken, &number) in taken.iter_mut().zip(numbers) {
+            *taken = element(number.min(last));
+        }
+        *to = taken;
     }
     for (to, &number) in rest.iter_mut().zip(others) {
         *to = element(number.min(last));

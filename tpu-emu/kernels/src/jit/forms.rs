@@ -34,7 +34,9 @@ fn vector(name: &str, op: Opcode, [a, b, c]: [u8; 3]) -> impl Fn(&mut Assembler)
     let unary = moves
         || name.starts_with("VCVT")
         || name.starts_with("VPMOV")
-        || ["VSQRT", "VRNDSCALE", "VFPCLASS", "VPABS"].iter().any(|begin| name.starts_with(begin));
+        || ["VSQRT", "VRNDSCALE", "VFPCLASS", "VPABS", "VPOPCNT", "VPLZCNT"]
+            .iter()
+            .any(|begin| name.starts_with(begin));
     let immediate = ["VPCMP", "VCMP", "VPTERNLOG", "VRNDSCALE", "VFPCLASS", "VCVTPS2PH", "VPEXTR"];
     let immediate = immediate.iter().any(|begin| name.starts_with(begin)).then_some(5);
     let mask_result =

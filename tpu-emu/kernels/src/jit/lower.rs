@@ -7,6 +7,7 @@ use super::inst::{Class, Form, LoopBody, ShortOrigin, Value};
 )]
 use super::opcodes::*;
 use super::select::{JitOp, NumberKind, Relation};
+use super::target::Target;
 use crate::elementwise::program::Register;
 use std::collections::HashMap;
 
@@ -49,6 +50,7 @@ pub(super) const AND_OR: u8 = 0xea;
 
 pub(super) struct Lowerer {
     pub(super) body: LoopBody,
+    pub(super) target: Target,
     sources: HashMap<Register, ValueSource>,
     forms: HashMap<Register, Forms>,
     /// What has been shifted by a constant: the value, and the distance to the left.
@@ -74,9 +76,10 @@ pub(super) fn float(kind: NumberKind, [single, double]: [Opcode; 2]) -> Opcode {
 }
 
 impl Lowerer {
-    pub(super) fn new(group: usize) -> Self {
+    pub(super) fn new(group: usize, target: Target) -> Self {
         Self {
             body: LoopBody::new(group),
+            target,
             sources: HashMap::new(),
             forms: HashMap::new(),
             shifts: HashMap::new(),

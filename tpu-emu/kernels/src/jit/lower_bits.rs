@@ -6,10 +6,18 @@ use super::lower::Lowerer;
     expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")
 )]
 use super::opcodes::*;
+use super::target::Target;
 
 impl Lowerer {
     /// How many bits of each integer are set.
     pub(super) fn ones(&mut self, width: usize, value: Value) -> Value {
+        if self.target.counts_bits() {
+            let lane = width.max(4);
+            let value = self.resize(value, width, false, lane);
+            let length = self.body.length(lane);
+            let count = self.body.unary(by_size(lane, [VPOPCNTD, VPOPCNTQ]), length, value);
+            return self.resize(count, lane, false, width);
+        }
         let length = self.body.length(width);
         let [pairs, fours, eights] = [0x55, 0x33, 0x0f].map(|bits| self.body.constant(bits, 1));
         // Fields of one byte at most: what a shift brings from the next byte is cleared.
@@ -45,6 +53,12 @@ impl Lowerer {
     pub(super) fn leading_zeros(&mut self, width: usize, value: Value) -> Value {
         let value = self.resize(value, width, false, 4);
         let length = self.body.length(4);
+        if self.target == Target::Avx512 {
+            let before = self.body.constant(32 - u64::from(LoopBody::bits(width)), 4);
+            let count = self.body.unary(VPLZCNTD, length, value);
+            let count = self.body.binary(VPSUBD, length, count, before);
+            return self.resize(count, 4, false, width);
+        }
         let behind = self.body.shift(VPSRLD, length, value, 1);
         let both = self.body.binary(VPANDD, length, value, behind);
         let first = self.body.binary(VPXORD, length, value, both);

@@ -9,7 +9,7 @@
 //! * A piece of a loop over arrays, for [`crate::vm`]. Its code is straight over a group of 16
 //!   elements, or of 8 where some have 64 bits; in AVX2 over a vector of the widest lanes, which are
 //!   4 to 32 elements. The last, short group runs a copy with masks; in AVX2, a copy for one element
-//!   after the other.
+//!   after the other. Where all lanes are bytes, AVX2 is written for both.
 //! * A [`ScalarLoop`]: a `while` over single elements, with condition, body and the jump back. Each
 //!   variable that changes has a register of its own, or a place on the stack; a loop with too many
 //!   of them gets no code.
@@ -22,8 +22,8 @@
 //! | any other | stays a call over a tile | `libcall`: a call on one element |
 //!
 //! On the way to code, `select` names the operation, and the files `lower*` make instructions over
-//! values that are each made once. They are those of AVX-512 (`opcodes`). For
-//! AVX2, `avx2` lets stand what has the same operands there, as the table in `vex` says, and writes
+//! values that are each made once. They are those of AVX-512 (`opcodes`), for which `ternary` makes
+//! one of two operations of logic. For AVX2, `avx2` lets stand what has the same operands there, as the table in `vex` says, and writes
 //! the rest as a few others (docs/decisions/0156). Then `regalloc` gives registers in one pass,
 //! `encode` writes bytes, and `code_memory` holds them. A register is taken from the value whose
 //! next use is farthest.
@@ -68,6 +68,7 @@ mod regalloc;
 mod scalar_loop;
 mod select;
 mod target;
+mod ternary;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
 mod tuning;
 #[cfg(any(test, feature = "testing"))]
@@ -134,7 +135,7 @@ impl Native {
                 verify::verify(&code, entry, &part.contract(target));
             }
         }
-        let (code, entry) = part.code(Target::here()?)?;
+        let (code, entry) = part.code(Target::for_lanes(part.widest_lane())?)?;
         Function::new(&code, entry).map(Self)
     }
 
@@ -155,9 +156,14 @@ impl CodeRequest<'_> {
 
     /// Elements that are worked on at once.
     fn group(&self, target: Target) -> usize {
+        target.group(self.widest_lane())
+    }
+
+    /// Bytes of the widest lanes.
+    fn widest_lane(&self) -> usize {
         let steps = self.steps.iter().map(|&step| self.lane(&self.program.steps[step]));
         let stored = |&(register, _): &(Register, usize)| self.program.dtype(register).host_bytes();
-        target.group(steps.chain(self.stores.iter().map(stored)).max().unwrap_or(1))
+        steps.chain(self.stores.iter().map(stored)).max().unwrap_or(1)
     }
 
     /// Bytes of the widest lanes in which a step is computed.
@@ -179,7 +185,7 @@ impl CodeRequest<'_> {
     }
 
     fn code(&self, target: Target) -> Option<(Vec<u8>, usize)> {
-        let mut lowerer = Lowerer::new(self.group(target));
+        let mut lowerer = Lowerer::new(self.group(target), target);
         for &(register, source) in self.sources {
             lowerer.source(register, source);
         }
@@ -192,6 +198,9 @@ impl CodeRequest<'_> {
             let kind = NumberKind::of(self.program.dtype(register))?;
             let value = lowerer.packed(register, kind);
             lowerer.body.stores.push((value, array, kind.width()));
+        }
+        if target == Target::Avx512 {
+            lowerer.body.fuse_logic();
         }
         lowerer.body.prune();
         if target == Target::Avx2 {

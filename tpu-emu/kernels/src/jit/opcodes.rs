@@ -133,6 +133,9 @@ opcodes! {
     VPXORQ = 1 1 1 0xef;
     VPTERNLOGD = 3 1 0 0x25;
     VPTERNLOGQ = 3 1 1 0x25;
+    VPOPCNTD = 2 1 0 0x55;
+    VPOPCNTQ = 2 1 1 0x55;
+    VPLZCNTD = 2 1 0 0x44;
     VPSLLVW = 2 1 1 0x12;
     VPSLLVD = 2 1 0 0x47;
     VPSLLVQ = 2 1 1 0x47;

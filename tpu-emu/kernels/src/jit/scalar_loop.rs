@@ -84,7 +84,7 @@ impl ScalarLoop {
             }
         }
         let target = Target::here()?;
-        let mut lowerer = lower(of)?;
+        let mut lowerer = lower(of, target)?;
         if target == Target::Avx2 {
             translate(&mut lowerer.body);
         }
@@ -130,9 +130,9 @@ fn contract(of: &Loop, lowerer: &Lowerer, target: Target) -> super::verify::Cont
     }
 }
 
-fn lower(of: &Loop) -> Option<Lowerer> {
+fn lower(of: &Loop, target: Target) -> Option<Lowerer> {
     let program = &of.program;
-    let mut lowerer = Lowerer::new(1);
+    let mut lowerer = Lowerer::new(1, target);
     let changes = |index: usize| of.next[index] != Register::Parameter(index);
     if (0..of.homes.len()).filter(|&index| changes(index)).count() > VARIABLES {
         return None;

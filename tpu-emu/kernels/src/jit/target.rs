@@ -25,6 +25,18 @@ impl Target {
         }
     }
 
+    /// What is best on this thread's vectors for lanes of so many bytes at most: of bytes, the
+    /// groups of AVX2 are twice those of AVX-512.
+    pub(super) fn for_lanes(bytes: usize) -> Option<Self> {
+        let found = Self::here()?;
+        Some(if bytes == 1 && has_halves() { Self::Avx2 } else { found })
+    }
+
+    /// Whether one instruction counts the bits of an integer that are set.
+    pub(super) fn counts_bits(self) -> bool {
+        self == Self::Avx512 && has_counts()
+    }
+
     /// Vector registers.
     pub(super) fn registers(self) -> usize {
         match self {
@@ -49,6 +61,15 @@ impl Target {
             Self::Avx2 => 32 / lane,
         }
     }
+}
+
+/// Whether the processor counts bits in vectors, which its level does not say.
+fn has_counts() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let has = std::arch::is_x86_feature_detected!("avx512vpopcntdq");
+    #[cfg(not(target_arch = "x86_64"))]
+    let has = false;
+    has
 }
 
 /// Whether the processor converts floats of 16 bits, which its level does not say.

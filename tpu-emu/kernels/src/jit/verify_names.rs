@@ -47,7 +47,8 @@ static ALLOWED: LazyLock<[BTreeSet<String>; 2]> = LazyLock::new(|| {
 });
 
 /// What every processor with AVX-512 has that machine code is made for, as `Level::Avx512` asks.
-const FEATURES: [CpuidFeature; 9] = [
+/// The last is what `Target::counts_bits` asks for besides.
+const FEATURES: [CpuidFeature; 11] = [
     CpuidFeature::INTEL8086,
     CpuidFeature::INTEL386,
     CpuidFeature::X64,
@@ -57,6 +58,8 @@ const FEATURES: [CpuidFeature; 9] = [
     CpuidFeature::AVX512VL,
     CpuidFeature::AVX512BW,
     CpuidFeature::AVX512DQ,
+    CpuidFeature::AVX512CD,
+    CpuidFeature::AVX512_VPOPCNTDQ,
 ];
 
 /// What every processor has that machine code of AVX2 is made for, as `Target::here` asks.
@@ -73,7 +76,8 @@ const FEATURES_OF_AVX2: [CpuidFeature; 7] = [
 /// What functions for a target may have.
 pub(super) fn allowed_of(target: Target) -> (&'static BTreeSet<String>, &'static [CpuidFeature]) {
     match target {
-        Target::Avx512 => (&ALLOWED[0], &FEATURES),
+        Target::Avx512 if target.counts_bits() => (&ALLOWED[0], &FEATURES),
+        Target::Avx512 => (&ALLOWED[0], &FEATURES[..FEATURES.len() - 1]),
         Target::Avx2 => (&ALLOWED[1], &FEATURES_OF_AVX2),
     }
 }

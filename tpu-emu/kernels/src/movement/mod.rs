@@ -9,6 +9,8 @@
 //!     works block by block.
 //!   * Else row by row (`strided_copy`), with a loop for each of the strides -1 to 4 and one for
 //!     others. Rows whose first elements lie side by side are transposed too.
+//!   * All 2, 3 or 4 columns of rows of as many elements, for a loop that reads them together:
+//!     [`deinterleave`].
 //! * A matrix to be transposed: [`transpose`].
 //!   * 2, 3 or 4 columns: row by row.
 //!   * Elements of one or two bytes, with instructions that interleave vectors: blocks by those.
@@ -36,6 +38,7 @@
 //! crate's `tuning.rs`; the rest is cut by its callers. Indices that are not inside are moved
 //! inside, or their window is skipped ([`index::Outside`]).
 pub mod block_copy;
+pub mod deinterleave;
 pub mod gather;
 pub mod index;
 pub mod iota;

@@ -49,7 +49,8 @@ impl AccessMap {
             };
             let (now, rest) = result.split_at_mut(length * rows);
             let first = at.wrapping_add_signed(isize::try_from(column).unwrap_or(0) * step);
-            if above == 1 && step > 1 && rows > 1 {
+            // Rows of few columns are read by loops for these strides.
+            if above == 1 && step > 4 && rows > 1 {
                 let step = step.unsigned_abs();
                 let size = [rows, length];
                 transpose(
@@ -57,7 +58,7 @@ impl AccessMap {
                     now,
                 );
             } else {
-                simd::run(StridedRows { operand, first, above, length, step, result: now });
+                simd::run_to_avx2(StridedRows { operand, first, above, length, step, result: now });
             }
             result = rest;
             column = 0;

@@ -70,6 +70,14 @@ impl AccessMap {
         Self { offset: access.offset, axes }
     }
 
+    /// The first element and the step to the next one, where it is the same from each to each.
+    pub fn steps(&self) -> Option<(usize, isize)> {
+        match self.axes[..] {
+            [(_, step)] => Some((self.offset, step)),
+            _ => None,
+        }
+    }
+
     /// Whether the result has no element.
     fn is_empty(&self) -> bool {
         self.axes[0].0 == 0

@@ -10,3 +10,6 @@ pub(crate) const MIN_BLOCKED_EXTENT_ELEMENTS: usize = 8;
 /// Bytes that a fill writes element by element before it copies them: the copies are long whatever
 /// the width.
 pub(crate) const FILL_BLOCK_BYTES: usize = 4096;
+
+/// Elements of the longest rows of which a loop copies all columns in one pass.
+pub const MAX_SHORT_ROW_ELEMENTS: usize = 4;

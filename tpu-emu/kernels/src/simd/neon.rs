@@ -40,6 +40,11 @@ impl Machine {
     }
 
     #[inline]
+    pub(super) fn run_to_avx2<L: Loop>(self, body: L) -> L::Output {
+        self.run(body)
+    }
+
+    #[inline]
     pub(super) fn run_fused<L: FusedLoop>(self, body: L) -> L::Output {
         body.run::<Instruction>()
     }

@@ -81,6 +81,16 @@ impl Machine {
     }
 
     #[inline]
+    pub(super) fn run_to_avx2<L: Loop>(self, body: L) -> L::Output {
+        let middle = match self {
+            Self::Portable => return body.run(),
+            Self::Avx2(middle) => middle,
+            Self::Avx512(wide) => *wide,
+        };
+        middle.vectorize(Call(body))
+    }
+
+    #[inline]
     pub(super) fn run_fused<L: FusedLoop>(self, body: L) -> L::Output {
         match self {
             Self::Portable => body.run::<Composed>(),

@@ -49,7 +49,7 @@ impl<F: Fold> Kernel for DirectWindows<F> {
             && along.size() >= MIN_REDUCE_WINDOW_HALVED_PLACES;
         parallel::chunks_mut(result, chunk * inner, |number, result| {
             let (pool, first) = (&self.pool, number * chunk);
-            simd::run(Chunk::<F> { pool, halves, first, input, init, result });
+            simd::run_to_avx2(Chunk::<F> { pool, halves, first, input, init, result });
         });
         Ok(())
     }

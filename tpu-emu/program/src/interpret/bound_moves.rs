@@ -98,9 +98,8 @@ mod tests {
             (tensor<6x300xf32>, tensor<2x100xf32>, tensor<i32>, tensor<i32>) -> tensor<6x300xf32>";
     const TURN: &str = "
         %p = stablehlo.slice %a [2:6, 0:300] : (tensor<6x300xf32>) -> tensor<4x300xf32>
-        %q = stablehlo.slice %a [0:2, 0:300] : (tensor<6x300xf32>) -> tensor<2x300xf32>
-        %m = stablehlo.negate %q : tensor<2x300xf32>
-        %r = stablehlo.concatenate %p, %m, dim = 0 :
+        %q = stablehlo.slice %a [3:5, 0:300] : (tensor<6x300xf32>) -> tensor<2x300xf32>
+        %r = stablehlo.concatenate %p, %q, dim = 0 :
             (tensor<4x300xf32>, tensor<2x300xf32>) -> tensor<6x300xf32>";
     const PUT: &str = "
         %p = stablehlo.slice %a [3:4, 0:300] : (tensor<6x300xf32>) -> tensor<1x300xf32>

@@ -178,8 +178,7 @@ impl Frame {
             return;
         }
         if apart < count || count <= COPY_CHUNK_BYTES {
-            // SAFETY: `at` has both slots inside their memories, and `copy` allows overlap.
-            return unsafe { std::ptr::copy(source, target, count) };
+            return self.copy_here(from, to);
         }
         parallel::ranges(count, COPY_CHUNK_BYTES, |range| {
             let part = |slot: Slot| Slot {

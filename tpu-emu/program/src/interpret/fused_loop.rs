@@ -7,6 +7,7 @@ use crate::tuning::{INLINE_LOOP_ARRAYS, IOTA_BATCH_ELEMENTS, LOOP_CHUNK_ELEMENTS
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use tpu_base::tensor::DType;
+use tpu_kernels::movement::deinterleave::deinterleave;
 use tpu_kernels::movement::iota::fill_iota;
 use tpu_kernels::parallel;
 use tpu_kernels::vm::{Input, Output, Stretched};
@@ -120,6 +121,43 @@ fn gather<W: LoopValues>(input: &LoopInput, dtype: DType, at: &W, local: usize, 
     }
 }
 
+/// Gathers so many elements of all columns of an operand, from number `start` of the loop on.
+fn gather_columns<W: LoopValues>(
+    fused: &FusedLoop,
+    columns: &[usize],
+    at: &W,
+    [start, count]: [usize; 2],
+    scratch: &mut [u8],
+) {
+    match *columns {
+        [a, b] => gather_all(fused, [a, b], at, [start, count], scratch),
+        [a, b, c] => gather_all(fused, [a, b, c], at, [start, count], scratch),
+        [a, b, c, d] => gather_all(fused, [a, b, c, d], at, [start, count], scratch),
+        _ => unreachable!("2 to 4 columns"),
+    }
+}
+
+fn gather_all<W: LoopValues, const N: usize>(
+    fused: &FusedLoop,
+    columns: [usize; N],
+    at: &W,
+    [start, count]: [usize; 2],
+    scratch: &mut [u8],
+) {
+    let input = &fused.inputs[columns[0]];
+    let LoopInput::Strided(operand, map) = input else { return };
+    let Some((offset, _)) = map.steps() else { return };
+    let width = fused.code.program().parameters[columns[0]].host_bytes();
+    let from = at.operand(*operand);
+    let first = offset / N + start - from.first;
+    let places = columns.map(|column| {
+        let place = fused.scratch_offsets[column];
+        place..place + count * width
+    });
+    let into = scratch.get_disjoint_mut(places).expect("each input has scratch memory of its own");
+    deinterleave(width, from.frame.bytes(from.slot), first, into);
+}
+
 /// Gathers what is kept for a whole run of a loop.
 fn gather_periods<W: LoopValues>(
     fused: &FusedLoop,
@@ -208,12 +246,15 @@ fn spans_of<W: LoopValues>(
 ) {
     let code = &fused.code;
     let dtypes = &code.program().parameters;
+    for columns in &fused.columns {
+        gather_columns(fused, columns, at, [start, count], scratch);
+    }
     for (index, (input, mode)) in fused.inputs.iter().zip(&fused.modes).enumerate() {
         let local = start - first(input, at);
         let into = &mut scratch[fused.scratch_offsets[index]..];
         let width = dtypes[index].host_bytes();
         match (mode, input) {
-            (AddressMode::Gathered, _) => {
+            (AddressMode::Gathered, _) if !fused.is_column(index) => {
                 gather(input, dtypes[index], at, local, &mut into[..count * width]);
             }
             (AddressMode::ScalarRuns(inner), LoopInput::Iota(_, extent)) => {

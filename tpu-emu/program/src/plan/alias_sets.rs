@@ -11,6 +11,8 @@ pub(super) struct AliasSet {
     pub(super) bytes: usize,
     /// Memory that is not the arena's, if it must lie there.
     pub(super) pin: Option<u32>,
+    /// The number of the set in whose memory it lies, and how many bytes behind its beginning.
+    pub(super) inside: Option<(usize, usize)>,
 }
 
 /// All alias sets; a value is in one.
@@ -24,7 +26,8 @@ impl AliasSets {
     /// An alias set of its own for a value.
     pub(super) fn add(&mut self, value: ValueId, range: LiveRange, bytes: usize, pin: Option<u32>) {
         self.of.insert(value, self.sets.len());
-        self.sets.push(Some(AliasSet { members: vec![value], range, bytes, pin }));
+        let members = vec![value];
+        self.sets.push(Some(AliasSet { members, range, bytes, pin, inside: None }));
     }
 
     /// Number of a value's alias set.
@@ -42,6 +45,27 @@ impl AliasSets {
         if let Some(set) = self.number(value).and_then(|number| self.sets[number].as_mut()) {
             set.pin = Some(memory);
         }
+    }
+
+    /// Lets an alias set lie in another one's memory, which is there for both from then on: from so
+    /// many bytes behind its beginning.
+    pub(super) fn lay_inside(&mut self, part: ValueId, whole: ValueId, bytes: usize) {
+        let (Some(part), Some(at)) = (self.number(part), self.number(whole)) else { return };
+        let Some(set) = &mut self.sets[part] else { return };
+        set.inside = Some((at, bytes));
+        let defined = set.range.defined;
+        if let Some(whole) = &mut self.sets[at] {
+            whole.range.defined = whole.range.defined.min(defined);
+        }
+    }
+
+    /// The number of the alias set whose memory it is in which one lies, and where it lies there.
+    pub(super) fn place(&self, mut number: usize) -> (usize, usize) {
+        let mut offset = 0;
+        while let Some((whole, bytes)) = self.sets[number].as_ref().and_then(|set| set.inside) {
+            (number, offset) = (whole, offset + bytes);
+        }
+        (number, offset)
     }
 
     /// Whether two values are in one alias set.

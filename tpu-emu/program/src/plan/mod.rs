@@ -124,7 +124,7 @@ pub(crate) enum PlannedStep {
     Rows { rows: Arc<RowFusion>, scratch: Slot },
     /// A kernel; first the copies that in-place results start from.
     Kernel { kernel: Arc<dyn Kernel>, starts: Vec<(Slot, Slot)>, scratch: Slot },
-    /// Copies, in order.
+    /// Copies, in order. With results, what is not there yet of operands that lie side by side in it.
     Copies(Vec<(Slot, Slot)>),
     /// Sub-byte elements from a packed array, with or without their sign.
     Unpack { bits: u32, signed: bool },

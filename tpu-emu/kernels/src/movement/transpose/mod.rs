@@ -10,7 +10,7 @@ use crate::for_width;
 use crate::simd;
 use bytemuck::Pod;
 use shuffles::Interleaved;
-pub(crate) use shuffles::{eight_by_eight, eight_columns};
+pub(crate) use shuffles::{eight_by_eight, eight_columns, few_columns};
 use std::ops::Range;
 
 /// Rows and columns of a block.

@@ -18,6 +18,11 @@ pub(crate) fn eight_columns<T>(machine: Shuffles, _: &[T], _: usize, _: &mut [[T
     match machine {}
 }
 
+/// Columns of short rows.
+pub(crate) fn few_columns<T, const N: usize>(machine: Shuffles, _: &[[T; N]; 8]) -> [[T; 8]; N] {
+    match machine {}
+}
+
 /// The columns of a square.
 pub(crate) fn eight_by_eight<T>(machine: Shuffles, _: &[[T; 8]; 8]) -> [[T; 8]; 8] {
     match machine {}

@@ -97,6 +97,63 @@ pub(crate) fn eight_columns<T: Pod>(
     }
 }
 
+/// The columns of eight rows of 2 to 4 elements, which have four bytes; this is called where
+/// [`crate::simd::run_shuffled`] runs.
+#[inline(always)]
+pub(crate) fn few_columns<T: Pod, const N: usize>(
+    machine: Shuffles,
+    rows: &[[T; N]; 8],
+) -> [[T; 8]; N] {
+    let (avx, avx2) = (machine.avx, machine.avx2);
+    let bytes: &[u8] = bytemuck::cast_slice(rows.as_flattened());
+    let mut from = [avx._mm256_setzero_si256(); 4];
+    for (vector, bytes) in from.iter_mut().zip(bytes.as_chunks::<32>().0) {
+        *vector = pulp::cast(*bytes);
+    }
+    let [a, b, c, d] = from;
+    let ordered = |vector, order: [i32; 8]| {
+        avx2._mm256_permutevar8x32_epi32(vector, pulp::cast::<[i32; 8], _>(order))
+    };
+    let mut columns = from;
+    match N {
+        2 => {
+            let (a, b) = (pulp::cast(a), pulp::cast(b));
+            let even = pulp::cast(avx._mm256_shuffle_ps::<0x88>(a, b));
+            let odd = pulp::cast(avx._mm256_shuffle_ps::<0xdd>(a, b));
+            columns[0] = avx2._mm256_permute4x64_epi64::<0xd8>(even);
+            columns[1] = avx2._mm256_permute4x64_epi64::<0xd8>(odd);
+        }
+        3 => {
+            // Of three vectors, every third lane of each has an element of one column.
+            let first = avx2._mm256_blend_epi32::<0x92>(a, b);
+            let second = avx2._mm256_blend_epi32::<0x24>(a, b);
+            let third = avx2._mm256_blend_epi32::<0x49>(a, b);
+            let first = avx2._mm256_blend_epi32::<0x24>(first, c);
+            let second = avx2._mm256_blend_epi32::<0x49>(second, c);
+            let third = avx2._mm256_blend_epi32::<0x92>(third, c);
+            columns[0] = ordered(first, [0, 3, 6, 1, 4, 7, 2, 5]);
+            columns[1] = ordered(second, [1, 4, 7, 2, 5, 0, 3, 6]);
+            columns[2] = ordered(third, [2, 5, 0, 3, 6, 1, 4, 7]);
+        }
+        _ => {
+            let (low, others) =
+                (avx2._mm256_unpacklo_epi32(a, b), avx2._mm256_unpacklo_epi32(c, d));
+            let (high, rest) = (avx2._mm256_unpackhi_epi32(a, b), avx2._mm256_unpackhi_epi32(c, d));
+            let turns = [0, 4, 1, 5, 2, 6, 3, 7];
+            columns[0] = ordered(avx2._mm256_unpacklo_epi64(low, others), turns);
+            columns[1] = ordered(avx2._mm256_unpackhi_epi64(low, others), turns);
+            columns[2] = ordered(avx2._mm256_unpacklo_epi64(high, rest), turns);
+            columns[3] = ordered(avx2._mm256_unpackhi_epi64(high, rest), turns);
+        }
+    }
+    let mut found = [[T::zeroed(); 8]; N];
+    for (found, column) in found.iter_mut().zip(columns) {
+        let column: [u8; 32] = pulp::cast(column);
+        bytemuck::bytes_of_mut(found).copy_from_slice(&column);
+    }
+    found
+}
+
 /// The columns of a square. Elements have four bytes; this is called where
 /// [`crate::simd::run_shuffled`] runs.
 #[inline(always)]

@@ -104,6 +104,8 @@ pub(crate) struct FusedLoop {
     pub(crate) inputs: Vec<LoopInput>,
     /// How the elements of each parameter are got at.
     pub(crate) modes: Vec<AddressMode>,
+    /// Inputs that are gathered together: the columns, in order, of an operand of short rows.
+    pub(crate) columns: Vec<Vec<usize>>,
     /// Where in the scratch memory each parameter has the elements that are gathered for it.
     pub(crate) scratch_offsets: Vec<usize>,
     /// Bytes of that memory.

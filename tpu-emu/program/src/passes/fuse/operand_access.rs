@@ -7,6 +7,7 @@ use tpu_base::tensor::DType;
 use tpu_kernels::elementwise::program::ElementwiseProgram;
 use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 use tpu_kernels::jit::knows;
+use tpu_kernels::movement::tuning::MAX_SHORT_ROW_ELEMENTS;
 use tpu_kernels::vm::{CompiledLoop, OperandMode};
 
 /// Elements of a span that an input is gathered for.
@@ -142,9 +143,38 @@ impl FusedLoop {
             scratch_offsets.push(scratch_bytes);
             scratch_bytes += bytes(*dtype, mode.scratch_elements(input));
         }
+        let columns = columns(&inputs, &modes, &program.parameters);
         let code = CompiledLoop::new(program, operand_modes);
-        Self { elements, inputs, modes, scratch_offsets, scratch_bytes, native, code }
+        Self { elements, inputs, modes, columns, scratch_offsets, scratch_bytes, native, code }
     }
+
+    /// Whether an input is gathered together with others.
+    pub(crate) fn is_column(&self, input: usize) -> bool {
+        self.columns.iter().any(|columns| columns.contains(&input))
+    }
+}
+
+/// Gathered inputs that are all the columns of an operand of short rows, in order. For elements of
+/// other widths each column by itself is faster.
+fn columns(inputs: &[LoopInput], modes: &[AddressMode], dtypes: &[DType]) -> Vec<Vec<usize>> {
+    let place = |input: usize| {
+        let LoopInput::Strided(operand, map) = &inputs[input] else { return None };
+        let (first, step) = map.steps()?;
+        let gathered = modes[input] == AddressMode::Gathered && dtypes[input].host_bytes() == 4;
+        gathered.then_some((*operand, dtypes[input], step, first))
+    };
+    let all_of = |input: usize| {
+        let (operand, dtype, step, first) = place(input)?;
+        let count = usize::try_from(step)
+            .ok()
+            .filter(|count| (2..=MAX_SHORT_ROW_ELEMENTS).contains(count))?;
+        let column = |at: usize| {
+            let wanted = Some((operand, dtype, step, first + at));
+            (0..inputs.len()).find(|&input| place(input) == wanted)
+        };
+        if first.is_multiple_of(count) { (0..count).map(column).collect() } else { None }
+    };
+    (0..inputs.len()).filter_map(all_of).collect()
 }
 
 /// Bytes for so many elements, with a gap to the next ones: places at the distance of a page's
@@ -205,5 +235,27 @@ mod tests {
             AddressMode::of(&LoopInput::Iota(1, 5000), 5000, MIN_SPAN_ELEMENTS),
             AddressMode::Gathered
         );
+    }
+
+    #[test]
+    fn all_columns_of_an_operand_are_gathered_together() {
+        let slice = |operand: usize, offset: usize, step: isize| {
+            let access = Access { offset, strides: vec![step] };
+            LoopInput::Strided(operand, AccessMap::new(&access, &[100]))
+        };
+        let found = |inputs: &[LoopInput]| {
+            let modes: Vec<AddressMode> =
+                inputs.iter().map(|input| AddressMode::of(input, 100, MIN_SPAN_ELEMENTS)).collect();
+            columns(inputs, &modes, &vec![DType::F32; inputs.len()])
+        };
+        let all = [slice(0, 8, 3), slice(1, 1, 2), slice(0, 6, 3), slice(1, 0, 2), slice(0, 7, 3)];
+        assert_eq!(found(&all), [vec![2, 4, 0], vec![3, 1]]);
+        let none: [Vec<usize>; 0] = [];
+        assert_eq!(found(&[slice(0, 0, 2), slice(1, 1, 2)]), none);
+        assert_eq!(found(&[slice(0, 1, 2), slice(0, 2, 2)]), none);
+        assert_eq!(found(&[slice(0, 0, 3), slice(0, 1, 3)]), none);
+        assert_eq!(found(&[slice(0, 1, -2), slice(0, 0, -2)]), none);
+        let five: Vec<LoopInput> = (0..5).map(|offset| slice(0, offset, 5)).collect();
+        assert_eq!(found(&five), none);
     }
 }

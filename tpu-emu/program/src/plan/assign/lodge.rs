@@ -50,7 +50,8 @@ impl Assignment<'_> {
             }
             let called = set.members.iter().any(|member| self.guarded.contains(member));
             let guarded = called || self.is_on_host(set);
-            if let (false, Some(&value)) = (guarded || set.bytes == 0, set.members.first()) {
+            let apart = guarded || set.bytes == 0 || set.inside.is_some();
+            if let (false, Some(&value)) = (apart, set.members.first()) {
                 lodgers.push((set.bytes, at, set.range, value));
             }
         }

@@ -1,6 +1,7 @@
 //! Joins values into alias sets, gives these their memory, and writes the steps.
 mod join;
 mod lodge;
+mod parts;
 
 use crate::graph::{Graph, ValueId};
 use crate::passes::fuse::{StepBlock, StepKind};
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use tpu_base::error::{Error, end_work};
 use tpu_base::tensor::{DType, Shape};
 use tpu_base::units::{Bytes, to_u64};
+use tpu_kernels::movement::move_list::Move;
 use tpu_stablehlo::ir::LocationId;
 
 /// Gives every value of a program its memory; with `reuse` that of another one that nobody needs
@@ -47,6 +49,7 @@ pub(crate) fn assign(
         rows: Plan::PARAMETERS + number(code.parameters.len() + code.results.len()),
         homes: FxHashMap::default(),
         given_up: FxHashSet::default(),
+        joined: FxHashMap::default(),
         set_slots: Vec::new(),
         scratch: Vec::new(),
         scratch_offsets: Vec::new(),
@@ -65,6 +68,9 @@ pub(crate) fn assign(
     layout.declare(code);
     layout.join(code, &times);
     layout.pin_results(code);
+    if reuse {
+        layout.place_parts(code, &times);
+    }
     if let (Some(elsewhere), true) = (elsewhere, reuse) {
         layout.lodge(code, elsewhere, times.end);
     }
@@ -89,6 +95,8 @@ struct Assignment<'g> {
     homes: FxHashMap<ValueId, u32>,
     /// Rows that nobody needs once the run that reads them has read them.
     given_up: FxHashSet<ValueId>,
+    /// What of its operands a result is put together of, some of which are made there.
+    joined: FxHashMap<ValueId, Vec<Move>>,
     /// Slot of each alias set, once they have one.
     set_slots: Vec<Slot>,
     /// Scratch and staging ranges, in the order in which they are asked for.
@@ -177,7 +185,8 @@ impl Assignment<'_> {
             sets.push((at, set.bytes, set.pin));
             let guarded = set.members.iter().any(|member| self.guarded.contains(member));
             let guard = if guarded && set.bytes > 0 { GUARD } else { 0 };
-            let bytes = if set.pin.is_none() { set.bytes + guard } else { 0 };
+            let own = set.pin.is_none() && set.inside.is_none();
+            let bytes = if own { set.bytes + guard } else { 0 };
             let on_host = self.is_on_host(set);
             host.push((set.range, if on_host { bytes } else { 0 }));
             live.push((set.range, if on_host { 0 } else { bytes }));
@@ -189,6 +198,8 @@ impl Assignment<'_> {
             let (base, offset) = pin.map_or((Plan::ARENA, offset), |pin| (pin, 0));
             self.set_slots[at] = Slot { base, offset, bytes };
         }
+        let placed = std::mem::take(&mut self.set_slots);
+        self.set_slots = self.with_parts(placed);
         self.scratch_offsets = offsets[sets.len()..].to_vec();
         let scratch = std::mem::take(&mut self.scratch);
         let scratch = scratch.into_iter().zip(self.scratch_offsets.iter().copied());
@@ -228,7 +239,9 @@ impl Assignment<'_> {
     fn note_largest(&self, code: &StepBlock, into: &mut Vec<(Shape, Arc<str>, LocationId)>) {
         for step in &code.steps {
             for &result in &step.results {
-                let in_arena = |set: &AliasSet| set.pin.is_none() && !self.is_on_host(set);
+                let in_arena = |set: &AliasSet| {
+                    set.pin.is_none() && set.inside.is_none() && !self.is_on_host(set)
+                };
                 if self.sets.get(result).is_some_and(in_arena) {
                     let shape = self.graph.value(result).shape.clone();
                     into.push((shape, Arc::clone(&step.name), step.location));
@@ -245,6 +258,18 @@ impl Assignment<'_> {
         for (at, set) in self.sets.all() {
             let base = set.pin.unwrap_or(u32::MAX - number(at));
             set_slots[at] = Slot { base, offset: 0, bytes: set.bytes };
+        }
+        self.with_parts(set_slots)
+    }
+
+    /// The slots of all alias sets, by those of the sets that lie in no other one's memory.
+    fn with_parts(&self, mut set_slots: Vec<Slot>) -> Vec<Slot> {
+        for (at, set) in self.sets.all() {
+            if set.inside.is_some() {
+                let (whole, offset) = self.sets.place(at);
+                let Slot { base, offset: first, .. } = set_slots[whole];
+                set_slots[at] = Slot { base, offset: first + offset, bytes: set.bytes };
+            }
         }
         set_slots
     }
@@ -342,6 +367,9 @@ impl Assignment<'_> {
                 StepKind::Rows(rows) => {
                     let scratch = self.scratch_slot(times.start, rows.state_bytes);
                     PlannedStep::Rows { rows: Arc::clone(rows), scratch }
+                }
+                StepKind::Kernel(_) if self.joined.contains_key(&step.results[0]) => {
+                    PlannedStep::Copies(self.missing_parts(step))
                 }
                 StepKind::Kernel(kernel) => {
                     let mut starts = Vec::new();
