@@ -155,6 +155,10 @@ pub(crate) const INLINE_STEP_ARRAYS: usize = 8;
 /// Iterations, of one run or of several, after which a loop is hot, and gets machine code.
 pub(crate) const HOT_LOOP_ITERATIONS: usize = 32;
 
+/// Bytes of the largest joined array whose parts are made there. A chip copies parts together, and
+/// what it takes for those of larger ones is part of what is planned.
+pub(crate) const MAX_PLACED_PARTS_BYTES: usize = 4 << 20;
+
 /// Where in a joined array parts may begin that are made there: the largest elements are so long.
 pub(crate) const PART_ALIGN_BYTES: usize = 16;
 

@@ -109,13 +109,18 @@ pub(super) fn of(all: &[Temporary<'_>]) -> Option<LaidAnew> {
     })
 }
 
-/// The temporaries of a plan as a chip lays them.
-pub(super) fn temporaries<'p>(
-    images: &Images,
-    rules: TileRules,
-    plan: &'p Plan,
-) -> Vec<Temporary<'p>> {
-    plan.slots.iter().map(|slot| padded(images, rules, slot)).collect()
+/// The temporaries of a plan as a chip lays them, some of them so as is told of an array.
+pub(super) fn temporaries(
+    plan: &Plan,
+    stored: impl Fn(&Array) -> Option<(Bytes, Layout)>,
+) -> Vec<Temporary<'_>> {
+    plan.slots.iter().map(|slot| padded(slot, &stored)).collect()
+}
+
+/// Those that are there where all together take most.
+pub(super) fn at_most<'t, 'a>(all: &'t [Temporary<'a>]) -> Vec<&'t Temporary<'a>> {
+    let position = most(all, |of| of.bytes).map(|(position, _)| position);
+    all.iter().filter(|of| position.is_some_and(|position| of.lives(position))).collect()
 }
 
 /// Where temporaries take most together, and how much.
@@ -127,10 +132,13 @@ fn most(all: &[Temporary<'_>], bytes: impl Fn(&Temporary<'_>) -> u64) -> Option<
 }
 
 /// A temporary as a chip lays it.
-fn padded<'a>(images: &Images, rules: TileRules, slot: &'a ArenaSlot) -> Temporary<'a> {
+fn padded<'a>(
+    slot: &'a ArenaSlot,
+    stored: &impl Fn(&Array) -> Option<(Bytes, Layout)>,
+) -> Temporary<'a> {
     let dense = to_u64(slot.bytes);
     let stored = Array::in_slot(slot).and_then(|array| {
-        let (bytes, layout) = images.stored(rules, &array)?;
+        let (bytes, layout) = stored(&array)?;
         Some((bytes, array, layout))
     });
     match stored {
@@ -166,7 +174,7 @@ mod tests {
         plan.slots.extend(lives.iter().map(slot));
         let mut images = Images::default();
         images.note(&Array { dtype: DType::F32, dims: dims.to_vec() }, [0, 3]);
-        let found = of(&temporaries(&images, TileRules::V4, &plan))?;
+        let found = of(&temporaries(&plan, |array| images.stored(TileRules::V4, array)))?;
         assert!(matches!(found.place, Charged::Beside(_)));
         Some(found.bytes.0)
     }

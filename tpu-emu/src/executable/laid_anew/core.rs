@@ -18,7 +18,9 @@ const ROOM_FOR_IMAGES: u64 = 80 << 20;
 /// Bytes of the largest image at a moment at which some lie there.
 const LARGEST_IMAGE: u64 = 56 << 20;
 /// Bytes of all that can lie there, without what the operation itself needs.
-const ROOM: u64 = CORE_BYTES - (16 << 20);
+pub(super) const ROOM: u64 = CORE_BYTES - (16 << 20);
+/// Bytes of a program of which those are not counted that lie in the core; of less, they are.
+pub(super) const MUCH: u64 = 196 << 20;
 
 /// Whether so many bytes are planned well enough as they are.
 pub(super) fn is_little(all: u64) -> bool {

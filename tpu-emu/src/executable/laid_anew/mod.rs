@@ -35,6 +35,7 @@
 //! | sum of two images that convolutions read twice | it, until the last of what is made of it was read; of those that a convolution makes but for operations on elements, the last one |
 //! | result of several axes that a product of rows makes | it as it is made, where another axis than the first is the slowest of its layout |
 //! | product | a parameter for which the core has room; small matrices in tiles of their own |
+//! | loop that takes slices of arrays along the first axis, or puts them into such | the padding of these in tiles of a slice, beside what else is there; results of the program that it makes so, and parameters for which the core has room |
 //! | loop that puts slices into arrays and multiplies by their matrices | these, where axes of matrices are before those that number them |
 //! | transform | two arrays of its longer side, and two that these are made of |
 //! | Cholesky decomposition | two arrays of rows |
@@ -56,6 +57,7 @@ mod pools;
 mod results;
 mod search;
 mod spread;
+mod stacks;
 mod steps;
 mod stored;
 mod tables;
@@ -87,7 +89,10 @@ pub(super) fn of(
     let found = largest((module, plan), rules, parameters, &results);
     let alone = found.alone.as_ref().map_or(0, |of| of.bytes.0);
     let stored = stored_by_chip::of(plan);
-    let in_hbm = found.in_hbm.filter(|_| stored.is_none()).map(|of| of.max(alone));
+    let of_weights = stored.as_ref().map_or(0, |of| of.charge(plan.arena));
+    let of_stacks = found.padding.as_ref().filter(|_| found.are_stacks);
+    let more = of_stacks.is_some_and(|of| of.charge(plan.arena) >= of_weights);
+    let in_hbm = found.in_hbm.filter(|_| stored.is_none() || more).map(|of| of.max(alone));
     let all = [found.alone, found.padding, found.beside, stored];
     let laid_anew = all.into_iter().flatten().max_by_key(|of| of.charge(plan.arena));
     let charged = to_u64(laid_anew.as_ref().map_or(plan.arena, |of| of.charge(plan.arena)));
@@ -102,6 +107,8 @@ struct ChipFindings {
     alone: Option<LaidAnew>,
     /// The padding of a plan's temporaries.
     padding: Option<LaidAnew>,
+    /// Whether that is of what loops take slice by slice, and not of images.
+    are_stacks: bool,
     /// What is laid anew beside these.
     beside: Option<LaidAnew>,
     /// Bytes of all of these, and of temporaries, without what lies in the memory of the core, if

@@ -8,6 +8,7 @@ use super::moves;
 use super::pieces::Pieces;
 use super::pools;
 use super::spread::Scans;
+use super::stacks::Stacks;
 use super::stored::{Stored, most};
 use super::tables;
 use crate::executable::charge::{LaidAnew, MIN_BYTES};
@@ -17,7 +18,7 @@ use crate::executable::stored_array::{Array, CORE_BYTES, SUBLANES, bytes_of, res
 use crate::hbm::layout::{Layout, TileRules};
 use std::collections::BTreeSet;
 use tpu_base::tensor::DType;
-use tpu_base::units::Bytes;
+use tpu_base::units::{Bytes, to_u64};
 use tpu_ops::{Operator, Relayout, Structural, TOP_K, top_k};
 use tpu_program::plan::Plan;
 use tpu_stablehlo::ir::Operation;
@@ -91,16 +92,31 @@ impl<'m> RelayoutSearch<'m> {
         if let Some((of, array, value, stored)) = self.plain_sum.take() {
             self.kept(of, (&array, value), stored, 0);
         }
+        let stacks = Stacks::of(body);
+        if let Some((operation, array, around)) = stacks.around_a_loop(self.rules, body) {
+            self.alone(operation, &array, Some(around));
+        }
         let mut stored = std::mem::take(&mut self.stored);
         tables::one_group_at_a_time(body, &mut stored, &self.updated);
         self.take(most(body, &stored));
+        let rules = self.rules;
         if self.images.is_empty() {
-            return ChipFindings::default();
+            if stacks.is_empty() {
+                return ChipFindings::default();
+            }
+            let temporaries = image_padding::temporaries(plan, |array| stacks.stored(rules, array));
+            let padding = image_padding::of(&temporaries);
+            let more = padding.as_ref().map_or(0, |of| of.bytes.0);
+            let there = image_padding::at_most(&temporaries);
+            let in_hbm = stacks.left_in_hbm(to_u64(plan.arena).saturating_add(more), &there);
+            let (alone, beside) = (None, None);
+            return ChipFindings { alone, padding, are_stacks: true, beside, in_hbm };
         }
-        let temporaries = image_padding::temporaries(&self.images, self.rules, plan);
+        let images = &self.images;
+        let temporaries = image_padding::temporaries(plan, |array| images.stored(rules, array));
         let padding = image_padding::of(&temporaries);
         let (beside, in_hbm) = beside::most(body, &stored, (temporaries, plan), &self.images);
-        ChipFindings { alone: None, padding, beside, in_hbm }
+        ChipFindings { alone: None, padding, are_stacks: false, beside, in_hbm }
     }
 
     fn operation(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {

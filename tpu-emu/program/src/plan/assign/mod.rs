@@ -368,7 +368,7 @@ impl Assignment<'_> {
                     let scratch = self.scratch_slot(times.start, rows.state_bytes);
                     PlannedStep::Rows { rows: Arc::clone(rows), scratch }
                 }
-                StepKind::Kernel(_) if self.joined.contains_key(&step.results[0]) => {
+                StepKind::Kernel(_) if self.is_joined(step) => {
                     PlannedStep::Copies(self.missing_parts(step))
                 }
                 StepKind::Kernel(kernel) => {

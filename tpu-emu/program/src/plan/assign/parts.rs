@@ -4,7 +4,7 @@ use crate::graph::ValueId;
 use crate::passes::fuse::{FusedStep, StepBlock, StepKind};
 use crate::plan::Slot;
 use crate::plan::live_range::BlockTimes;
-use crate::tuning::PART_ALIGN_BYTES;
+use crate::tuning::{MAX_PLACED_PARTS_BYTES, PART_ALIGN_BYTES};
 use tpu_kernels::movement::move_list::Move;
 use tpu_ops::Kernel;
 
@@ -48,7 +48,8 @@ impl Assignment<'_> {
         }
     }
 
-    /// Whether a value's memory has nothing of the program before the step that makes the value.
+    /// Whether a value's memory has nothing of the program before the step that makes the value, and
+    /// is not much.
     fn begins_with(&self, value: ValueId, now: usize) -> bool {
         let Some(set) = self.sets.get(value) else { return false };
         let alone = |pin: u32| {
@@ -58,7 +59,8 @@ impl Assignment<'_> {
                 && !self.donated.iter().flatten().any(donated)
                 && sets.count() == 1
         };
-        set.range.defined == now && !self.is_on_host(set) && set.pin.is_none_or(alone)
+        let small = set.bytes <= MAX_PLACED_PARTS_BYTES;
+        small && set.range.defined == now && !self.is_on_host(set) && set.pin.is_none_or(alone)
     }
 
     /// Whether a value ends with the step that joins it, and its memory may be anywhere.
@@ -70,7 +72,12 @@ impl Assignment<'_> {
         free && whole && set.range.last == now && run.to.is_multiple_of(PART_ALIGN_BYTES)
     }
 
-    /// The copies that a step still needs of whose operands some were made in its result.
+    /// Whether operands of a step were made in its result.
+    pub(super) fn is_joined(&self, step: &FusedStep) -> bool {
+        step.results.first().is_some_and(|result| self.joined.contains_key(result))
+    }
+
+    /// The copies that such a step still needs.
     pub(super) fn missing_parts(&mut self, step: &FusedStep) -> Vec<(Slot, Slot)> {
         let result = step.results[0];
         let whole = self.slot(result);
@@ -125,6 +132,12 @@ mod tests {
     fn parts_of_a_result_are_made_there() {
         let plan = plan_of(&program(STACK, "%c", "tensor<2x512xf32>"));
         assert_eq!((copies(&plan), plan.arena), (vec![0], 0));
+    }
+
+    #[test]
+    fn large_arrays_are_put_together_as_a_chip_does() {
+        let text = program(STACK, "%c", "tensor<2x512xf32>").replace("512", "1048576");
+        assert_eq!(copies(&plan_of(&text)), []);
     }
 
     #[test]
