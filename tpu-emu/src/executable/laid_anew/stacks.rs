@@ -125,15 +125,13 @@ fn loops<'b, 'm>(body: &'b WrittenOut<'m>) -> impl Iterator<Item = CallOperation
 
 /// The array of which an operation takes one slice along the first axis.
 fn taken_from(body: &WrittenOut<'_>, of: &CallOperation<'_>) -> Option<CallValue> {
-    let (whole, slice) = (of.operand(0)?, of.result()?);
-    let takes = is(of, &DYNAMIC_SLICE) && is_slice(&slice, &whole);
+    let takes = is(of, &DYNAMIC_SLICE) && is_slice(&of.result()?, &of.operand(0)?);
     takes.then(|| body.operands(of).next())?
 }
 
 /// The array into which an operation puts one slice along the first axis.
 fn put_into(body: &WrittenOut<'_>, of: &CallOperation<'_>) -> Option<CallValue> {
-    let (whole, slice) = (of.operand(0)?, of.operand(1)?);
-    let puts = is(of, &DYNAMIC_UPDATE_SLICE) && is_slice(&slice, &whole);
+    let puts = is(of, &DYNAMIC_UPDATE_SLICE) && is_slice(&of.operand(1)?, &of.operand(0)?);
     puts.then(|| body.operands(of).next())?
 }
 
