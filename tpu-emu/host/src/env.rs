@@ -288,6 +288,10 @@ mod tests {
         assert_eq!(settings.call_timeout, Duration::from_secs(3));
         assert_eq!(settings.vectors, Level::Avx2);
         assert!(read(&[("TPU_EMU_SIMD", "neon")]).is_err());
+        for log in ["debug", "warn,tpu_emu=trace", "off"] {
+            assert!(read(&[("TPU_EMU_LOG", log)]).is_ok(), "{log}");
+        }
+        assert!(read(&[("TPU_EMU_LOG", "tpu_emu=loud")]).is_err());
         assert_eq!(settings.unwinder, Unwinder::Backtrace);
         assert!(read(&[("TPU_EMU_FFI_TIMEOUT", "0")]).is_err());
         let place = settings.place(Nodes::default()).unwrap();

@@ -118,9 +118,9 @@ pub(super) fn temporaries(
 }
 
 /// Those that are there where all together take most.
-pub(super) fn at_most<'t, 'a>(all: &'t [Temporary<'a>]) -> Vec<&'t Temporary<'a>> {
+pub(super) fn at_most<'t, 'a>(all: &'t [Temporary<'a>]) -> impl Iterator<Item = &'t Temporary<'a>> {
     let position = most(all, |of| of.bytes).map(|(position, _)| position);
-    all.iter().filter(|of| position.is_some_and(|position| of.lives(position))).collect()
+    all.iter().filter(move |of| position.is_some_and(|position| of.lives(position)))
 }
 
 /// Where temporaries take most together, and how much.

@@ -23,8 +23,8 @@
 //!
 //! On the way to code, `select` names the operation, and the files `lower*` make instructions over
 //! values that are each made once. They are those of AVX-512 (`opcodes`), for which `ternary` makes
-//! one of two operations of logic. For AVX2, `avx2` lets stand what has the same operands there, as the table in `vex` says, and writes
-//! the rest as a few others (docs/decisions/0156). Then `regalloc` gives registers in one pass,
+//! one of two operations of logic. For AVX2, `avx2` lets stand what has the same operands there, as
+//! the table in `vex` says, and writes the rest as a few others (docs/decisions/0156). Then `regalloc` gives registers in one pass,
 //! `encode` writes bytes, and `code_memory` holds them. A register is taken from the value whose
 //! next use is farthest.
 //!

@@ -1,6 +1,7 @@
 //! The columns of short rows, all of them in one pass over the rows.
 use crate::for_width;
 use crate::movement::transpose::few_columns;
+use crate::movement::tuning::MAX_SHORT_ROW_ELEMENTS;
 use crate::simd;
 use bytemuck::Pod;
 
@@ -15,6 +16,7 @@ pub fn deinterleave<const N: usize>(
     first: usize,
     columns: [&mut [u8]; N],
 ) {
+    const { assert!(2 <= N && N <= MAX_SHORT_ROW_ELEMENTS, "rows of 2 to 4 elements") };
     for_width!(width, T => {
         let columns = columns.map(|column| -> &mut [T] { bytemuck::cast_slice_mut(column) });
         let rows = columns.first().map_or(0, |column| column.len());

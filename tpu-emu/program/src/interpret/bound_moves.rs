@@ -42,20 +42,15 @@ impl<'s> BoundMoves<'s> {
         if moves.iter().map(|run| run.bytes).sum::<usize>() > COPY_CHUNK_BYTES {
             return None;
         }
-        let part = |of: Slot, from: usize, bytes: usize| Slot {
-            base: of.base,
-            offset: of.offset + from,
-            bytes,
-        };
         let mut indices = Vec::with_capacity(starts.len());
         for start in starts {
-            let at = part(step.operands[start.operand], start.at, start.dtype.host_bytes());
+            let at = step.operands[start.operand].part(start.at, start.dtype.host_bytes());
             let read = reader(start.dtype)?;
             indices.push(BoundIndex { at, read, room: start.room, step: start.step });
         }
         let places = moves.iter().map(|run| {
-            let from = part(step.operands[run.operand], run.from, run.bytes);
-            (from, part(result, run.to, run.bytes))
+            let from = step.operands[run.operand].part(run.from, run.bytes);
+            (from, result.part(run.to, run.bytes))
         });
         Some(Self { before, indices, outside, into, moves: places.collect() })
     }
@@ -73,9 +68,8 @@ impl<'s> BoundMoves<'s> {
             shift += near * step;
         }
         let (read, written) = if self.into { (0, shift) } else { (shift, 0) };
-        let behind = |slot: Slot, by: usize| Slot { offset: slot.offset + by, ..slot };
         for &(from, to) in &self.moves {
-            frame.copy(behind(from, read), behind(to, written));
+            frame.copy(from.part(read, from.bytes), to.part(written, to.bytes));
         }
     }
 }

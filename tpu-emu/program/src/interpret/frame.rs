@@ -181,11 +181,7 @@ impl Frame {
             return self.copy_here(from, to);
         }
         parallel::ranges(count, COPY_CHUNK_BYTES, |range| {
-            let part = |slot: Slot| Slot {
-                base: slot.base,
-                offset: slot.offset + range.start,
-                bytes: range.len(),
-            };
+            let part = |slot: Slot| slot.part(range.start, range.len());
             self.copy_here(part(from), part(to));
         });
     }

@@ -28,8 +28,7 @@ pub(super) struct Window<'a> {
 impl<'a> Window<'a> {
     /// The memory of some of the loop's elements.
     fn some(self, elements: &Range<usize>, width: usize) -> Slot {
-        let offset = self.slot.offset + (elements.start - self.first) * width;
-        Slot { base: self.slot.base, offset, bytes: elements.len() * width }
+        self.slot.part((elements.start - self.first) * width, elements.len() * width)
     }
 
     fn cells(self, elements: &Range<usize>, width: usize) -> &'a [Cell<u8>] {

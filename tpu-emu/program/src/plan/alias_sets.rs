@@ -15,6 +15,13 @@ pub(super) struct AliasSet {
     pub(super) inside: Option<(usize, usize)>,
 }
 
+impl AliasSet {
+    /// Whether it has memory of its own in the arena.
+    pub(super) fn is_free(&self) -> bool {
+        self.pin.is_none() && self.inside.is_none()
+    }
+}
+
 /// All alias sets; a value is in one.
 #[derive(Debug, Default)]
 pub(super) struct AliasSets {

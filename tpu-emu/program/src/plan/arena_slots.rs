@@ -33,10 +33,10 @@ impl PlacedValues<'_> {
         let mut made = FxHashMap::default();
         note_makers(code, &mut made);
         let on_host = |value: &ValueId| self.on_host.contains(value);
-        let in_arena = self.sets.all().filter(|(_, set)| {
-            let own = set.pin.is_none() && set.inside.is_none() && set.bytes > 0;
-            own && !set.members.iter().any(on_host)
-        });
+        let in_arena = self
+            .sets
+            .all()
+            .filter(|(_, set)| set.is_free() && set.bytes > 0 && !set.members.iter().any(on_host));
         let mut slots: Vec<ArenaSlot> = in_arena
             .filter_map(|(at, set)| {
                 let of = |value: &ValueId| {

@@ -215,17 +215,12 @@ impl Checker<'_> {
                 let moved = kernel.moves(step.operands.len()).expect("a join");
                 for run in moved.moves {
                     let value = wanted.operands[run.operand];
-                    let to = step.results[0];
-                    let part = |of: Slot, at: usize| Slot {
-                        offset: of.offset + at,
-                        bytes: run.bytes,
-                        ..of
-                    };
-                    let from = (part(step.operands[run.operand], run.from), part(to, run.to));
+                    let from = step.operands[run.operand].part(run.from, run.bytes);
+                    let to = step.results[0].part(run.to, run.bytes);
                     if run.bytes == self.graph.bytes(value) {
-                        self.read(from.1, value, name);
+                        self.read(to, value, name);
                     } else {
-                        assert!(copies.contains(&from), "{name} lacks a part of {value:?}");
+                        assert!(copies.contains(&(from, to)), "{name} lacks a part of {value:?}");
                     }
                 }
             }

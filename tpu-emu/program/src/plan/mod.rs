@@ -88,6 +88,13 @@ pub struct Slot {
     pub bytes: usize,
 }
 
+impl Slot {
+    /// So many bytes of it, from so many behind its beginning.
+    pub(crate) fn part(self, from: usize, bytes: usize) -> Self {
+        Self { base: self.base, offset: self.offset + from, bytes }
+    }
+}
+
 /// A loop over a few elements that becomes one piece of machine code once it has run often.
 #[derive(Debug)]
 pub(crate) struct PlannedScalarLoop {
@@ -103,10 +110,8 @@ pub(crate) struct PlannedScalarLoop {
 impl PlannedScalarLoop {
     /// A loop whose values lie where `place` says.
     fn new(program: &Arc<ScalarProgram>, mut place: impl FnMut(ValueId) -> Slot) -> Self {
-        let memory = |&ValueRange { value, offset, bytes }: &ValueRange| {
-            let whole = place(value);
-            Slot { base: whole.base, offset: whole.offset + offset, bytes }
-        };
+        let memory =
+            |&ValueRange { value, offset, bytes }: &ValueRange| place(value).part(offset, bytes);
         let memories = program.memories.iter().map(memory).collect();
         let (iterations, code) = (AtomicUsize::new(0), OnceLock::new());
         Self { program: Arc::clone(program), memories, iterations, code }

@@ -73,9 +73,14 @@ impl CallOperation<'_> {
         turns || self.is(Relayout::Reshaped)
     }
 
+    /// Whether it is the operation of an entry.
+    pub(super) fn is_named(&self, entry: &Entry) -> bool {
+        matches!(self.operator, Operator::Row(row) if row.mnemonic == entry.mnemonic)
+    }
+
     /// Whether it adds two arrays.
     pub(super) fn is_sum(&self) -> bool {
-        matches!(self.operator, Operator::Row(row) if row.mnemonic == ADD.mnemonic)
+        self.is_named(&ADD)
     }
 
     fn runs_in_its_reader(&self) -> bool {
@@ -228,6 +233,14 @@ impl<'m> WrittenOut<'m> {
         let result =
             |&value: &Value| Some((Array::of(of.function, value)?, number(of.base, value)));
         of.operation.results.iter().filter_map(result).collect()
+    }
+
+    /// The loops.
+    pub(super) fn loops(&self) -> impl Iterator<Item = CallOperation<'m>> {
+        let is_loop = |of: &&CallOperation<'m>| {
+            matches!(of.operator, Operator::Structural(Structural::While))
+        };
+        self.operations.iter().filter(is_loop).copied()
     }
 
     /// What the body of a loop is given, with what it gives for the next round.

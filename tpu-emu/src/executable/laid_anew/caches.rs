@@ -2,7 +2,7 @@
 use super::body::{CallOperation, CallValue, WrittenOut};
 use crate::executable::stored_array::Array;
 use std::collections::BTreeSet;
-use tpu_ops::{DYNAMIC_UPDATE_SLICE, Operator, Relayout, Structural};
+use tpu_ops::{DYNAMIC_UPDATE_SLICE, Operator, Relayout};
 use tpu_stablehlo::ir::Operation;
 
 /// What a loop lays anew before it begins: arrays of which matrices are multiplied, one for each
@@ -14,12 +14,8 @@ pub(super) fn most<'m>(body: &WrittenOut<'m>) -> Option<(&'m Operation, Array, u
     if multiplied.is_empty() {
         return None;
     }
-    let loops = body
-        .operations
-        .iter()
-        .filter(|of| matches!(of.operator, Operator::Structural(Structural::While)));
-    let laid = loops.filter_map(|of| {
-        let carried = body.carried(of).into_iter();
+    let laid = body.loops().filter_map(|of| {
+        let carried = body.carried(&of).into_iter();
         let updated = carried.filter(|(given, made)| given != made && multiplied.contains(given));
         let arrays: Vec<Array> = updated.filter_map(|(given, _)| body.array(given)).collect();
         let bytes = arrays.iter().fold(0_u64, |sum, array| sum.saturating_add(array.dense()));
@@ -41,7 +37,7 @@ fn multiplied(body: &WrittenOut<'_>) -> BTreeSet<CallValue> {
                 continue;
             }
             while let Some(maker) = body.maker(value)
-                && matches!(maker.operator, Operator::Row(row) if row.mnemonic == DYNAMIC_UPDATE_SLICE.mnemonic)
+                && maker.is_named(&DYNAMIC_UPDATE_SLICE)
                 && let Some(into) = body.operands(&maker).next()
             {
                 value = into;

@@ -107,16 +107,15 @@ impl<'m> RelayoutSearch<'m> {
             let temporaries = image_padding::temporaries(plan, |array| stacks.stored(rules, array));
             let padding = image_padding::of(&temporaries);
             let more = padding.as_ref().map_or(0, |of| of.bytes.0);
-            let there = image_padding::at_most(&temporaries);
-            let in_hbm = stacks.left_in_hbm(to_u64(plan.arena).saturating_add(more), &there);
-            let (alone, beside) = (None, None);
-            return ChipFindings { alone, padding, are_stacks: true, beside, in_hbm };
+            let all = to_u64(plan.arena).saturating_add(more);
+            let in_hbm = stacks.left_in_hbm(all, &temporaries);
+            return ChipFindings { padding, are_stacks: true, in_hbm, ..ChipFindings::default() };
         }
         let images = &self.images;
         let temporaries = image_padding::temporaries(plan, |array| images.stored(rules, array));
         let padding = image_padding::of(&temporaries);
         let (beside, in_hbm) = beside::most(body, &stored, (temporaries, plan), &self.images);
-        ChipFindings { alone: None, padding, are_stacks: false, beside, in_hbm }
+        ChipFindings { padding, beside, in_hbm, ..ChipFindings::default() }
     }
 
     fn operation(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {

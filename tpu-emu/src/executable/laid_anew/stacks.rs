@@ -1,16 +1,16 @@
 //! What loops take slice by slice and put together so, as a `scan` does: a chip lays such arrays one
 //! slice behind the other, each in tiles, whichever way the program's own arrays lie.
 //!
-//! Source: what libtpu 0.0.51 says of recurrent layers of 16 to 512 features, 8 to 256 rows and up
-//! to 4,000 steps, and of their gradients, on a v5e.
+//! Source: what libtpu 0.0.51 says of 78 recurrent layers, state spaces, caches and other loops over
+//! sequences, forward and with gradients, on a v5e (docs/decisions/0222).
 use super::body::{CallOperation, CallValue, WrittenOut};
 use super::core;
-use crate::executable::image_padding::Temporary;
+use crate::executable::image_padding::{Temporary, at_most};
 use crate::executable::stored_array::Array;
 use crate::hbm::layout::{Layout, TileRules};
 use std::collections::BTreeSet;
 use tpu_base::units::Bytes;
-use tpu_ops::{DYNAMIC_SLICE, DYNAMIC_UPDATE_SLICE, Entry, Operator, Structural};
+use tpu_ops::{DYNAMIC_SLICE, DYNAMIC_UPDATE_SLICE};
 use tpu_stablehlo::ir::Operation;
 
 /// Bytes of the largest slices of recurrent layers. Those of others, such as the layers of a
@@ -30,12 +30,12 @@ pub(super) struct Stacks {
 impl Stacks {
     pub(super) fn of(body: &WrittenOut<'_>) -> Self {
         let mut extents = BTreeSet::new();
-        if loops(body).next().is_none() {
+        if body.loops().next().is_none() {
             return Self { extents };
         }
         let taken: BTreeSet<CallValue> =
             body.operations.iter().filter_map(|of| taken_from(body, of)).collect();
-        for of in loops(body) {
+        for of in body.loops() {
             for (given, made) in body.carried(&of) {
                 let put = body.maker(made).and_then(|of| put_into(body, &of));
                 if put == Some(given) || taken.contains(&given) {
@@ -95,17 +95,17 @@ impl Stacks {
             let ((_, layout), array) = all.into_iter().max_by_key(|((bytes, _), _)| *bytes)?;
             Some((of.operation, array, (Bytes(bytes), layout)))
         };
-        loops(body).filter_map(of_loop).max_by_key(|(_, _, (bytes, _))| *bytes)
+        body.loops().filter_map(of_loop).max_by_key(|(_, _, (bytes, _))| *bytes)
     }
 
-    /// What is left in HBM of so many bytes, among them these temporaries where they take most: the
+    /// What is left in HBM of so many bytes, which these temporaries take where they take most: the
     /// core has some of the stacks, but not in programs that take little.
-    pub(super) fn left_in_hbm(&self, all: u64, there: &[&Temporary<'_>]) -> Option<u64> {
+    pub(super) fn left_in_hbm(&self, all: u64, temporaries: &[Temporary<'_>]) -> Option<u64> {
         if all < core::MUCH {
             return None;
         }
         let is_stack = |array: &Array| self.extents.contains(&array.dims);
-        let stacks = there.iter().filter(|of| of.is(is_stack));
+        let stacks = at_most(temporaries).filter(|of| of.is(is_stack));
         let mut bytes: Vec<u64> = stacks.map(|of| of.bytes).collect();
         bytes.sort_unstable_by_key(|&of| std::cmp::Reverse(of));
         let room = if bytes.len() <= FEW { core::ROOM } else { ROOM_FOR_MANY };
@@ -117,26 +117,16 @@ impl Stacks {
     }
 }
 
-fn loops<'b, 'm>(body: &'b WrittenOut<'m>) -> impl Iterator<Item = CallOperation<'m>> + 'b {
-    let is_loop =
-        |of: &&CallOperation<'m>| matches!(of.operator, Operator::Structural(Structural::While));
-    body.operations.iter().filter(is_loop).copied()
-}
-
 /// The array of which an operation takes one slice along the first axis.
 fn taken_from(body: &WrittenOut<'_>, of: &CallOperation<'_>) -> Option<CallValue> {
-    let takes = is(of, &DYNAMIC_SLICE) && is_slice(&of.result()?, &of.operand(0)?);
+    let takes = of.is_named(&DYNAMIC_SLICE) && is_slice(&of.result()?, &of.operand(0)?);
     takes.then(|| body.operands(of).next())?
 }
 
 /// The array into which an operation puts one slice along the first axis.
 fn put_into(body: &WrittenOut<'_>, of: &CallOperation<'_>) -> Option<CallValue> {
-    let puts = is(of, &DYNAMIC_UPDATE_SLICE) && is_slice(&of.operand(1)?, &of.operand(0)?);
+    let puts = of.is_named(&DYNAMIC_UPDATE_SLICE) && is_slice(&of.operand(1)?, &of.operand(0)?);
     puts.then(|| body.operands(of).next())?
-}
-
-fn is(of: &CallOperation<'_>, entry: &Entry) -> bool {
-    matches!(of.operator, Operator::Row(row) if row.mnemonic == entry.mnemonic)
 }
 
 /// Whether an array is a slice of another one, and one of a recurrent layer.
@@ -209,8 +199,7 @@ mod tests {
         let stacks = Stacks { extents: extents.collect() };
         let temporaries = image_padding::temporaries(&plan, |_| None);
         let all = temporaries.iter().map(|of| of.bytes).sum();
-        let there = image_padding::at_most(&temporaries);
-        stacks.left_in_hbm(all, &there).map(|left| left >> 20)
+        stacks.left_in_hbm(all, &temporaries).map(|left| left >> 20)
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl Assignment<'_> {
         for ((&value, &row), &result) in made {
             let Some(set) = self.sets.get(value) else { continue };
             let own = set.range.defined > inside.start && set.range.defined < inside.end;
-            if set.members.iter().any(|member| self.guarded.contains(member)) {
+            if self.is_guarded(set) {
                 continue;
             }
             if own && set.pin.is_none() {

@@ -48,8 +48,7 @@ impl Assignment<'_> {
                 room.into_iter().for_each(|room| room.take(set.range));
                 continue;
             }
-            let called = set.members.iter().any(|member| self.guarded.contains(member));
-            let guarded = called || self.is_on_host(set);
+            let guarded = self.is_guarded(set) || self.is_on_host(set);
             let apart = guarded || set.bytes == 0 || set.inside.is_some();
             if let (false, Some(&value)) = (apart, set.members.first()) {
                 lodgers.push((set.bytes, at, set.range, value));

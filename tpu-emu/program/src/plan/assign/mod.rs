@@ -143,6 +143,11 @@ impl Assignment<'_> {
         set.members.iter().any(|member| self.on_host.contains(member))
     }
 
+    /// Whether a custom call writes to an alias set, behind which memory is watched.
+    fn is_guarded(&self, set: &AliasSet) -> bool {
+        set.members.iter().any(|member| self.guarded.contains(member))
+    }
+
     fn parameters(&mut self, code: &StepBlock) {
         for (index, &parameter) in code.parameters.iter().enumerate() {
             let pin = (!self.packed(parameter)).then_some(self.memory(index));
@@ -183,10 +188,8 @@ impl Assignment<'_> {
         let (mut live, mut host) = (Vec::new(), Vec::new());
         for (at, set) in self.sets.all() {
             sets.push((at, set.bytes, set.pin));
-            let guarded = set.members.iter().any(|member| self.guarded.contains(member));
-            let guard = if guarded && set.bytes > 0 { GUARD } else { 0 };
-            let own = set.pin.is_none() && set.inside.is_none();
-            let bytes = if own { set.bytes + guard } else { 0 };
+            let guard = if self.is_guarded(set) && set.bytes > 0 { GUARD } else { 0 };
+            let bytes = if set.is_free() { set.bytes + guard } else { 0 };
             let on_host = self.is_on_host(set);
             host.push((set.range, if on_host { bytes } else { 0 }));
             live.push((set.range, if on_host { 0 } else { bytes }));
@@ -239,9 +242,7 @@ impl Assignment<'_> {
     fn note_largest(&self, code: &StepBlock, into: &mut Vec<(Shape, Arc<str>, LocationId)>) {
         for step in &code.steps {
             for &result in &step.results {
-                let in_arena = |set: &AliasSet| {
-                    set.pin.is_none() && set.inside.is_none() && !self.is_on_host(set)
-                };
+                let in_arena = |set: &AliasSet| set.is_free() && !self.is_on_host(set);
                 if self.sets.get(result).is_some_and(in_arena) {
                     let shape = self.graph.value(result).shape.clone();
                     into.push((shape, Arc::clone(&step.name), step.location));
@@ -267,8 +268,7 @@ impl Assignment<'_> {
         for (at, set) in self.sets.all() {
             if set.inside.is_some() {
                 let (whole, offset) = self.sets.place(at);
-                let Slot { base, offset: first, .. } = set_slots[whole];
-                set_slots[at] = Slot { base, offset: first + offset, bytes: set.bytes };
+                set_slots[at] = set_slots[whole].part(offset, set.bytes);
             }
         }
         set_slots

@@ -66,8 +66,7 @@ impl Assignment<'_> {
     /// Whether a value ends with the step that joins it, and its memory may be anywhere.
     fn is_free_part(&self, value: ValueId, run: &Move, now: usize) -> bool {
         let Some(set) = self.sets.get(value) else { return false };
-        let called = set.members.iter().any(|member| self.guarded.contains(member));
-        let free = set.pin.is_none() && set.inside.is_none() && !called && !self.is_on_host(set);
+        let free = set.is_free() && !self.is_guarded(set) && !self.is_on_host(set);
         let whole = run.bytes > 0 && set.bytes == run.bytes;
         free && whole && set.range.last == now && run.to.is_multiple_of(PART_ALIGN_BYTES)
     }
@@ -82,14 +81,9 @@ impl Assignment<'_> {
         let result = step.results[0];
         let whole = self.slot(result);
         let moves = self.joined.get(&result).cloned().unwrap_or_default();
-        let part = |of: Slot, from: usize, bytes: usize| Slot {
-            base: of.base,
-            offset: of.offset + from,
-            bytes,
-        };
         let copies = moves.into_iter().map(|Move { operand, from, to, bytes }| {
             let value = self.slot(step.operands[operand]);
-            (part(value, from, bytes), part(whole, to, bytes))
+            (value.part(from, bytes), whole.part(to, bytes))
         });
         copies.filter(|(from, to)| from != to).collect()
     }
