@@ -13,6 +13,7 @@ use crate::origin::Origin;
 use crate::workers::Rest;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tpu_base::error::Result;
 use tpu_base::event::Event;
 use tpu_base::units::{Bytes, to_usize};
@@ -61,6 +62,13 @@ const INLINE: f64 = 2e6;
 /// Programs of less work than this are done before another thread has taken them over.
 const AT_ONCE: f64 = 2e5;
 
+/// Programs with loops, whose work is not known before, are done on the caller's thread if their
+/// last run took less than this: another thread would take as long to wake and to tell it back.
+const SHORT: Duration = Duration::from_micros(100);
+
+/// The same for a caller that goes on to prepare the next launch, which it could do meanwhile.
+const SHORT_BESIDE: Duration = Duration::from_micros(50);
+
 /// Where a run runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placement {
@@ -87,13 +95,22 @@ impl Placement {
     }
 }
 
-impl Executable {
+impl LoadedExecutable {
     /// Whether a run whose arguments are there is done by the thread that launches it; `ahead` if
     /// that thread goes on to prepare the next launch instead of waiting for it.
     pub(super) fn is_done_here(&self, ahead: bool) -> bool {
-        Placement::of(self, true) == Placement::Here && !(ahead && self.plan.work >= AT_ONCE)
+        match Placement::of(self, true) {
+            Placement::Here => !(ahead && self.plan.work >= AT_ONCE),
+            Placement::Worker if self.plan.loops => {
+                let most = if ahead { SHORT_BESIDE } else { SHORT };
+                self.last_run().is_some_and(|time| time < most)
+            }
+            Placement::Worker | Placement::OwnThread => false,
+        }
     }
+}
 
+impl Executable {
     /// Whether a run ends whatever the client and its handlers do, once its arguments are there.
     pub(super) fn ends_by_itself(&self) -> bool {
         !self.plan.waits() && self.plan.calls == 0
@@ -146,7 +163,11 @@ impl Ready {
     pub(super) fn until_open(&self, from: usize) -> Result<Option<(usize, Box<dyn PendingCall>)>> {
         let _mode = self.executable.numerics.subnormals().enter();
         let mut run = self.run();
+        let begun = self.executable.plan.loops.then(Instant::now);
         let open = run.until_open(&self.executable.plan, from);
+        if let Some(begun) = begun {
+            self.executable.took(begun.elapsed());
+        }
         self.seed.store(run.seed, Ordering::Relaxed);
         open
     }
@@ -320,5 +341,51 @@ pub(super) fn aligned(source: Option<Hold>) -> Result<RunMemory> {
             Ok(RunMemory::Own(copy))
         }
         _ => Ok(RunMemory::Held(hold)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::executable::{CompileOptions, Format};
+    use crate::runtime::{DeviceRequest, LaunchOptions, LaunchRequest};
+
+    const LOOP: &str = "module @main { func.func public @main() -> tensor<i32> {
+        %zero = stablehlo.constant dense<0> : tensor<i32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %ten = stablehlo.constant dense<10> : tensor<i32>
+        %r = stablehlo.while(%i = %zero) : tensor<i32>
+        cond {
+            %p = stablehlo.compare LT, %i, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %p : tensor<i1>
+        } do {
+            %next = stablehlo.add %i, %one : tensor<i32>
+            stablehlo.return %next : tensor<i32>
+        }
+        return %r : tensor<i32>
+    } }";
+
+    #[test]
+    fn a_loop_is_done_where_it_is_launched_once_it_has_been_short() {
+        let machine = Emulator::new(Config::plain()).unwrap();
+        let options = CompileOptions::default();
+        let executable = &machine.compile(Format::Mlir, LOOP.as_bytes(), options).unwrap();
+        assert!(!executable.is_done_here(false), "it may take long, for all that is known");
+        let (devices, options) = (&[DeviceRequest::new(0, &[])], &LaunchOptions::default());
+        let launched = machine.launch(&LaunchRequest { executable, devices, options }).unwrap();
+        launched[0].done.wait().unwrap();
+        assert!(executable.last_run().is_some());
+        for (took, waited, ahead) in [
+            (SHORT_BESIDE / 2, true, true),
+            (SHORT_BESIDE, true, false),
+            (SHORT, false, false),
+            (Duration::MAX, false, false),
+            (Duration::ZERO, true, true),
+        ] {
+            executable.took(took);
+            let done_here = [false, true].map(|ahead| executable.is_done_here(ahead));
+            assert_eq!(done_here, [waited, ahead], "{took:?}");
+        }
     }
 }

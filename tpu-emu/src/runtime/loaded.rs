@@ -4,7 +4,9 @@ use crate::memory::Block;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// A program that is ready to run, with what the machine keeps for its runs.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub struct LoadedExecutable {
     pub(super) replicas: Mutex<HashMap<usize, Arc<Self>>>,
     /// The number under which the trace knows it.
     pub(super) number_in_trace: OnceLock<u64>,
+    /// Nanoseconds that its last run took; 0 before there was one.
+    last_run_ns: AtomicU64,
 }
 
 impl LoadedExecutable {
@@ -37,11 +41,24 @@ impl LoadedExecutable {
             own_copies: Mutex::default(),
             replicas: Mutex::default(),
             number_in_trace: OnceLock::new(),
+            last_run_ns: AtomicU64::new(0),
         }
     }
 }
 
 impl LoadedExecutable {
+    /// Remembers how long a run took.
+    pub(super) fn took(&self, time: Duration) {
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.last_run_ns.store(nanoseconds.max(1), Ordering::Relaxed);
+    }
+
+    /// How long the last run took.
+    pub(super) fn last_run(&self) -> Option<Duration> {
+        let nanoseconds = self.last_run_ns.load(Ordering::Relaxed);
+        (nanoseconds > 0).then(|| Duration::from_nanos(nanoseconds))
+    }
+
     /// Gives its constants back: the client needs it no more. Runs that are under way keep theirs.
     pub fn forget_constants(&self) {
         let constants = std::mem::take(&mut *self.constants.lock());

@@ -35,7 +35,8 @@
 //! 1. A thread of its own: it waits for somebody, or is over whole arrays and has custom calls.
 //! 2. The thread that makes it ready: less work than `INLINE`, no loops, and its arguments there at
 //!    once. If the client runs ahead of its devices (`run_ahead`), it is less work than `AT_ONCE`:
-//!    the client prepares the next launch meanwhile (docs/decisions/0219).
+//!    the client prepares the next launch meanwhile (docs/decisions/0219). With loops, the time of
+//!    the last run decides (docs/decisions/0223).
 //! 3. A thread of its own if it has custom calls, else one of the pool.
 //!
 //! `in_flight` bounds how many launched runs are under way on the pool, and their memory. A further
