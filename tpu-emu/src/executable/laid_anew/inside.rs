@@ -8,11 +8,6 @@ use tpu_base::units::Bytes;
 /// The longest transform that is one product.
 const ONE_PRODUCT: u64 = 1024;
 
-/// Of one in so many elements of 32 bits of a row, or more, all are sorted to have the first ones.
-const ONE_OF_SINGLE: u64 = 75;
-/// Of one in so many elements of 16 bits of a row, or more, all are sorted.
-const ONE_OF_HALF: u64 = 150;
-
 /// An array, how it is stored, and more bytes beside it.
 pub(super) type Inside = (Array, Option<(Bytes, Layout)>, u64);
 
@@ -58,27 +53,6 @@ fn in_tiles(rules: TileRules, of: &Array, along: &[i64]) -> Option<(Bytes, Layou
     let orders = [[&[a, b], &slow[..]].concat(), [&[b, a], &slow[..]].concat()];
     let stored = orders.iter().filter_map(|order| of.in_order(rules, order));
     stored.min_by_key(|(bytes, _)| *bytes).filter(|(bytes, _)| bytes.0 > of.dense())
-}
-
-/// The first elements of rows in order: of the operand, as words of 32 bits, with once more of it for
-/// a single row. Where many elements are taken for the length of a row, and of integers always, all
-/// are sorted, in two copies with the numbers of their places.
-pub(super) fn ranked(rules: TileRules, from: &Array, to: &Array) -> (Option<(Bytes, Layout)>, u64) {
-    let stored = from.by_default(rules);
-    let own = bytes_of(stored.as_ref());
-    if from.is_line() {
-        return (stored, own);
-    }
-    let length = |of: &Array| of.dims.last().copied().unwrap_or(1);
-    let most = match from.dtype {
-        DType::F32 => ONE_OF_SINGLE,
-        DType::Bf16 | DType::F16 => ONE_OF_HALF,
-        _ => u64::MAX,
-    };
-    let words = Array { dtype: DType::S32, dims: from.dims.clone() };
-    let words = bytes_of(words.by_default(rules).as_ref());
-    let sorts = length(to).saturating_mul(most) > length(from);
-    (stored, if sorts { words.saturating_add(own) } else { words.saturating_sub(own) })
 }
 
 /// A transform makes real and imaginary parts as arrays of their own, each with as many elements
@@ -153,27 +127,6 @@ mod tests {
         assert_eq!(charged(&format!("%a: {rows}"), &body, line), 16_777_216 * 4);
         let alone = format!("%r = {reshape}");
         assert_eq!(charged(&format!("%a: {rows}"), &alone, line), 0);
-    }
-
-    #[test]
-    fn many_first_elements_of_rows_are_had_by_sorting_all() {
-        let top = |rows: u64, length: u64, element: &str, k: u64| {
-            let (of, values) = (
-                format!("tensor<{rows}x{length}x{element}>"),
-                format!("tensor<{rows}x{k}x{element}>"),
-            );
-            let body = format!(
-                "%r, %i = chlo.top_k(%a, k = {k}) : {of} -> ({values}, tensor<{rows}x{k}xi32>)"
-            );
-            charged(&format!("%a: {of}"), &body, &values)
-        };
-        // As libtpu 0.0.51 says of temporaries on a v5e.
-        let words = 4096 * 8192 * 4;
-        assert_eq!(top(4096, 8192, "f32", 100), words);
-        assert_eq!(top(4096, 8192, "f32", 120), 3 * words);
-        assert_eq!(top(4096, 8192, "i32", 8), 3 * words);
-        assert_eq!(top(4096, 8192, "bf16", 48), words);
-        assert_eq!(top(4096, 8192, "bf16", 64), 2 * words);
     }
 
     #[test]

@@ -19,7 +19,7 @@
 //! | moves alone between a parameter and a result, or what others read | what no order of axes makes free (`moves`) |
 //! | sort | the first operand once more, twice if it is stable and the core has room for both, and along the fastest axis of several rows twice with each other operand but places; as 32 bits if it has 8, and three times if it has 16; sorted arrays that nobody reads, but the largest one where the core has room for it and no other; others until they are read |
 //! | reduction | the result, until it is read |
-//! | first elements of rows | the operand as words, and once more if it is one row; where all are sorted for it, two copies and the numbers of places |
+//! | first elements of rows | of 32 bits, what they are made of in the order of a result; of 16 bits, words; where all are sorted for it, the operand, its copy and places |
 //! | columns of a table | the table, and what is taken, if the core has no room for it |
 //! | features of an image taken apart | them, until what is made of them was read |
 //! | convolution of few features | input and result with images or features as the fastest axis, what is less; one of them only, if the other has less than 8 features or more than 32, and the input in 16 bits for which the core has no room |
@@ -54,6 +54,7 @@ mod inside;
 mod moves;
 mod pieces;
 mod pools;
+mod ranked;
 mod results;
 mod search;
 mod spread;
@@ -171,7 +172,11 @@ mod tests {
     }
 
     /// What a program lays anew, in bytes, beside no temporaries.
-    fn alone(module: &Module, parameters: Vec<DimensionOrder>, results: &[DimensionOrder]) -> u64 {
+    pub(super) fn alone(
+        module: &Module,
+        parameters: Vec<DimensionOrder>,
+        results: &[DimensionOrder],
+    ) -> u64 {
         let of = (module, &Plan::default());
         let found = largest(of, TileRules::V4, parameters, results);
         found.alone.map_or(0, |found| found.bytes.0)
@@ -251,30 +256,6 @@ mod tests {
         assert_eq!(sort("16777216", "f32", 0), 16_777_216 * 4);
         assert_eq!(sort("1x16777216", "f32", 1), 16_777_216 * 4);
         assert_eq!(sort("0x4096", "f32", 1), 0);
-        let top = |of: &str, values: &str| {
-            let line = format!(
-                "chlo.top_k(%a, k = 16) : tensor<{of}xf32> -> (tensor<{values}xf32>, \
-                 tensor<{values}xi32>)"
-            );
-            let body = format!("%r, %i = {line}");
-            charged(&format!("%a: tensor<{of}xf32>"), &body, &format!("tensor<{values}xf32>"))
-        };
-        // As JAX sends it: what a decomposition sorts is not sorted.
-        let composite = "func.func @main(%a: tensor<4096x32000xf32>) -> tensor<4096x16xf32> {\n\
-             %r, %i = stablehlo.composite \"chlo.top_k\" %a {composite_attributes = {k = 16 : i64}, \
-             decomposition = @rows} : (tensor<4096x32000xf32>) -> \
-             (tensor<4096x16xf32>, tensor<4096x16xi32>)\nreturn %r : tensor<4096x16xf32>\n}\n\
-             func.func @rows(%a: tensor<4096x32000xf32>) -> tensor<4096x32000xf32> {\n\
-             %s = \"stablehlo.sort\"(%a) <{dimension = 1 : i64, is_stable = true}> ({\n\
-             ^bb0(%x: tensor<f32>, %y: tensor<f32>):\n\
-             %l = stablehlo.compare GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n\
-             stablehlo.return %l : tensor<i1>\n}) : (tensor<4096x32000xf32>) -> \
-             tensor<4096x32000xf32>\nreturn %s : tensor<4096x32000xf32>\n}";
-        let rows = vec![Some(vec![1, 0])];
-        let found = alone(&parse(composite).unwrap(), rows.clone(), &rows);
-        assert_eq!(found, 4096 * 32_000 * 4);
-        assert_eq!(top("4096x32000", "4096x16"), 4096 * 32_000 * 4);
-        assert_eq!(top("16777216", "16"), 2 * 16_777_216 * 4);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::inside;
 use super::moves;
 use super::pieces::Pieces;
 use super::pools;
+use super::ranked;
 use super::spread::Scans;
 use super::stacks::Stacks;
 use super::stored::{Stored, most};
@@ -193,9 +194,8 @@ impl<'m> RelayoutSearch<'m> {
             }
             Relayout::Sorted => self.sorted(body, of),
             Relayout::Ranked => {
-                if let (Some(from), Some(to)) = (of.operand(0), of.result()) {
-                    let (stored, more) = inside::ranked(rules, &from, &to);
-                    self.passing(of, &from, stored, more);
+                if let Some((array, stored, more)) = ranked::ranked(rules, body, &of) {
+                    self.passing(of, &array, stored, more);
                 }
             }
             Relayout::Convolved => self.convolved(of, of.operand(0), of.result()),
