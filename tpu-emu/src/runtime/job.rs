@@ -13,10 +13,9 @@ use crate::origin::Origin;
 use crate::workers::Rest;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 use tpu_base::error::Result;
 use tpu_base::event::Event;
-use tpu_base::units::{Bytes, to_usize};
+use tpu_base::units::{Bytes, Nanos, to_usize};
 use tpu_kernels::aligned::Aligned;
 use tpu_ops::custom_call::Stage;
 use tpu_ops::host_transfer::HostTransfers;
@@ -64,10 +63,10 @@ const AT_ONCE: f64 = 2e5;
 
 /// Programs with loops, whose work is not known before, are done on the caller's thread if their
 /// last run took less than this: another thread would take as long to wake and to tell it back.
-const SHORT: Duration = Duration::from_micros(100);
+const SHORT: Nanos = Nanos(100_000);
 
 /// The same for a caller that goes on to prepare the next launch, which it could do meanwhile.
-const SHORT_BESIDE: Duration = Duration::from_micros(50);
+const SHORT_BESIDE: Nanos = Nanos(50_000);
 
 /// Where a run runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,11 +162,7 @@ impl Ready {
     pub(super) fn until_open(&self, from: usize) -> Result<Option<(usize, Box<dyn PendingCall>)>> {
         let _mode = self.executable.numerics.subnormals().enter();
         let mut run = self.run();
-        let begun = self.executable.plan.loops.then(Instant::now);
         let open = run.until_open(&self.executable.plan, from);
-        if let Some(begun) = begun {
-            self.executable.took(begun.elapsed());
-        }
         self.seed.store(run.seed, Ordering::Relaxed);
         open
     }
@@ -180,6 +175,30 @@ impl Ready {
         ended
             .and_then(|()| run.unharmed(step, Stage::Execute))
             .map_err(|error| run.placed(step, error))
+    }
+}
+
+/// A run of a program with loops, until it is dropped: then the program knows how long it took.
+struct TimedRun {
+    machine: Arc<Emulator>,
+    executable: Arc<LoadedExecutable>,
+    begun: Nanos,
+}
+
+impl TimedRun {
+    fn of(job: &Job) -> Option<Self> {
+        job.executable.plan.loops.then(|| Self {
+            machine: Arc::clone(&job.machine),
+            executable: Arc::clone(&job.executable),
+            begun: job.machine.ledger().now(),
+        })
+    }
+}
+
+impl Drop for TimedRun {
+    fn drop(&mut self) {
+        let Nanos(now) = self.machine.ledger().now();
+        self.executable.took(Nanos(now.saturating_sub(self.begun.0)));
     }
 }
 
@@ -234,7 +253,9 @@ impl Job {
         let mut record = self.record.take();
         self.watch = record.as_ref().and_then(|record| record.watch(&self.executable));
         record.iter_mut().for_each(|record| record.start());
+        let timed = TimedRun::of(&self);
         let outcome = self.run_to_end(sources);
+        drop(timed);
         record.into_iter().for_each(|record| record.end(&outcome));
         outcome
     }
@@ -252,6 +273,7 @@ impl Job {
         let mut record = self.record.take();
         self.watch = record.as_ref().and_then(|record| record.watch(&self.executable));
         record.iter_mut().for_each(|record| record.start());
+        let _timed = TimedRun::of(&self);
         let Some(record) = record else { return self.run_to_open(sources) };
         match self.run_to_open(sources) {
             Ok(Some(rest)) => Ok(Some(Box::new(move || {
@@ -349,6 +371,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::executable::{CompileOptions, Format};
+    use crate::origin::Clock;
     use crate::runtime::{DeviceRequest, LaunchOptions, LaunchRequest};
 
     const LOOP: &str = "module @main { func.func public @main() -> tensor<i32> {
@@ -366,9 +389,20 @@ mod tests {
         return %r : tensor<i32>
     } }";
 
+    /// A clock that goes on by a microsecond each time that it is read.
+    #[derive(Debug, Default)]
+    struct Ticks(AtomicU64);
+
+    impl Clock for Ticks {
+        fn now(&self) -> Nanos {
+            Nanos(1000 * self.0.fetch_add(1, Ordering::Relaxed))
+        }
+    }
+
     #[test]
     fn a_loop_is_done_where_it_is_launched_once_it_has_been_short() {
-        let machine = Emulator::new(Config::plain()).unwrap();
+        let clock = Arc::new(Ticks::default());
+        let machine = Emulator::new(Config { clock, ..Config::plain() }).unwrap();
         let options = CompileOptions::default();
         let executable = &machine.compile(Format::Mlir, LOOP.as_bytes(), options).unwrap();
         assert!(!executable.is_done_here(false), "it may take long, for all that is known");
@@ -377,11 +411,12 @@ mod tests {
         launched[0].done.wait().unwrap();
         assert!(executable.last_run().is_some());
         for (took, waited, ahead) in [
-            (SHORT_BESIDE / 2, true, true),
+            (Nanos(1), true, true),
+            (Nanos(SHORT_BESIDE.0 - 1), true, true),
             (SHORT_BESIDE, true, false),
             (SHORT, false, false),
-            (Duration::MAX, false, false),
-            (Duration::ZERO, true, true),
+            (Nanos(u64::MAX), false, false),
+            (Nanos(0), false, false),
         ] {
             executable.took(took);
             let done_here = [false, true].map(|ahead| executable.is_done_here(ahead));

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use tpu_base::units::Nanos;
 
 /// A program that is ready to run, with what the machine keeps for its runs.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct LoadedExecutable {
     pub(super) replicas: Mutex<HashMap<usize, Arc<Self>>>,
     /// The number under which the trace knows it.
     pub(super) number_in_trace: OnceLock<u64>,
-    /// Nanoseconds that its last run took; 0 before there was one.
+    /// Nanoseconds that its last run took; 0 where nobody knows.
     last_run_ns: AtomicU64,
 }
 
@@ -48,15 +48,13 @@ impl LoadedExecutable {
 
 impl LoadedExecutable {
     /// Remembers how long a run took.
-    pub(super) fn took(&self, time: Duration) {
-        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.last_run_ns.store(nanoseconds.max(1), Ordering::Relaxed);
+    pub(super) fn took(&self, Nanos(time): Nanos) {
+        self.last_run_ns.store(time, Ordering::Relaxed);
     }
 
-    /// How long the last run took.
-    pub(super) fn last_run(&self) -> Option<Duration> {
-        let nanoseconds = self.last_run_ns.load(Ordering::Relaxed);
-        (nanoseconds > 0).then(|| Duration::from_nanos(nanoseconds))
+    /// How long the last run took, where a clock has told.
+    pub(super) fn last_run(&self) -> Option<Nanos> {
+        Some(Nanos(self.last_run_ns.load(Ordering::Relaxed))).filter(|time| time.0 > 0)
     }
 
     /// Gives its constants back: the client needs it no more. Runs that are under way keep theirs.

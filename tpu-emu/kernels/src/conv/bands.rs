@@ -173,7 +173,7 @@ fn cut(geometry: &Geometry, whole: &ImplicitGemm, [width, limit]: [usize; 2]) ->
         let long = (0..geometry.windows.len())
             .rev()
             .max_by_key(|&axis| geometry.windows[axis].kernel.0)
-            .filter(|_| plain && geometry.groups == 1);
+            .filter(|_| plain && whole.is_one_group());
         if let Some(axis) = long {
             let window = &geometry.windows[axis];
             let (all, dilation) = (window.kernel.0, window.dilation.max(1));
@@ -251,8 +251,10 @@ mod tests {
         let line = [([70, 64], 3, 1, [1, 1])];
         for axes in [&long[..], &gaps, &backwards, &line] {
             for last in [true, false] {
-                for (features, columns) in [(3, 40), (1, 7), (8, 16)] {
-                    let case = Case { images: 1, features, columns, groups: 1, last, axes };
+                for (features, columns, groups) in
+                    [(3, 40, 1), (1, 7, 1), (8, 16, 1), (2, 1, 20), (6, 1, 33)]
+                {
+                    let case = Case { images: 1, features, columns, groups, last, axes };
                     for limit in [0, 1500, 1 << 20] {
                         let (bands, adds) = check(case, limit);
                         assert_eq!(adds, bands > 1, "{case:?}");

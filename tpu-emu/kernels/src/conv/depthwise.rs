@@ -25,6 +25,8 @@ pub(crate) struct Strip<'a, T> {
     pub groups: usize,
     /// The result, dense.
     pub out: &'a mut [T],
+    /// Whether the sums are added to what the result has.
+    pub add: bool,
 }
 
 impl<T: Lane> Strip<'_, T> {
@@ -39,15 +41,15 @@ impl<T: Lane> WithSimd for Strip<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { starts, groups, out, .. } = self;
+        let Self { starts, groups, out, add, .. } = self;
         let (whole, rest) = starts.as_chunks::<TOGETHER>();
         let (blocks, last) = out.split_at_mut(whole.len() * TOGETHER * groups);
         let reads = (self.data, self.taps, self.features, self.kernel);
         for (starts, out) in whole.iter().zip(blocks.chunks_exact_mut(TOGETHER * groups)) {
-            windows::<T, S, TOGETHER>(simd, reads, starts, groups, out);
+            windows::<T, S, TOGETHER>(simd, reads, starts, groups, (out, add));
         }
         for (start, out) in rest.iter().zip(last.chunks_exact_mut(groups)) {
-            windows::<T, S, 1>(simd, reads, &[*start], groups, out);
+            windows::<T, S, 1>(simd, reads, &[*start], groups, (out, add));
         }
     }
 }
@@ -62,13 +64,16 @@ fn windows<T: Lane, S: Simd, const M: usize>(
     (data, taps, features, kernel): Reads<'_, T>,
     starts: &[usize; M],
     groups: usize,
-    out: &mut [T],
+    (out, add): (&mut [T], bool),
 ) {
     let zero = T::splat(simd, T::ZERO);
     let width = WIDE * S::F32_LANES;
     let mut first = 0;
     while first + width <= groups {
         let mut sums = [[zero; WIDE]; M];
+        for i in 0..if add { M } else { 0 } {
+            sums[i].copy_from_slice(&T::vectors::<S>(&out[i * groups + first..][..width])[..WIDE]);
+        }
         for (&tap, kernel) in taps.iter().zip(kernel.chunks_exact(features * groups)) {
             for (f, kernel) in (0..).zip(kernel.chunks_exact(groups)) {
                 let kernel = &T::vectors::<S>(&kernel[first..][..width])[..WIDE];
@@ -91,6 +96,10 @@ fn windows<T: Lane, S: Simd, const M: usize>(
         let some = S::F32_LANES.min(groups - first);
         let (mut room, mut factors) = ([T::ZERO; LANES], [T::ZERO; LANES]);
         let mut sums = [zero; M];
+        for i in 0..if add { M } else { 0 } {
+            room[..some].copy_from_slice(&out[i * groups + first..][..some]);
+            sums[i] = T::vectors::<S>(&room)[0];
+        }
         for (&tap, kernel) in taps.iter().zip(kernel.chunks_exact(features * groups)) {
             for (f, kernel) in (0..).zip(kernel.chunks_exact(groups)) {
                 factors[..some].copy_from_slice(&kernel[first..][..some]);
@@ -133,8 +142,13 @@ mod tests {
                 let kernel: Vec<u32> = (0..3 * features * groups).map(|i| number(i + 9)).collect();
                 let mut out = vec![5; windows * groups];
                 let (data, starts, taps) = (&data[..], &starts[..], &taps[..]);
-                let (kernel, to) = (&kernel[..], &mut out[..]);
-                Strip { data, starts, taps, features, kernel, groups, out: to }.run();
+                let kernel = &kernel[..];
+                let run = |out: &mut [u32], add| {
+                    Strip { data, starts, taps, features, kernel, groups, out, add }.run();
+                };
+                run(&mut out, false);
+                let mut twice = out.clone();
+                run(&mut twice, true);
                 for (at, &value) in out.iter().enumerate() {
                     let (window, c) = (at / groups, at % groups);
                     let term = |i: usize| {
@@ -143,7 +157,7 @@ mod tests {
                         data[place] * kernel[i * groups + c]
                     };
                     let sum: u32 = (0..3 * features).map(term).sum();
-                    assert_eq!(value, sum, "{groups} {features} at {at}");
+                    assert_eq!((value, twice[at]), (sum, 2 * sum), "{groups} {features} at {at}");
                 }
             }
         });

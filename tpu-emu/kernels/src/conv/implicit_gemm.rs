@@ -177,6 +177,11 @@ impl ImplicitGemm {
         Ok(())
     }
 
+    /// Whether its groups, if it has several, are computed side by side.
+    pub(crate) fn is_one_group(&self) -> bool {
+        self.groups == 1
+    }
+
     /// Computes the sums of all windows of a convolution with one group and one phase; `sums` hold
     /// what they are added to, if `add`.
     ///
@@ -253,10 +258,12 @@ impl ImplicitGemm {
         let starts = &phase.starts(windows, 0)[..];
         let (columns, taps) = (self.columns, &phase.places[..]);
         if taps.is_empty() {
-            sums.fill(<T as Work>::ZERO);
+            if !add {
+                sums.fill(<T as Work>::ZERO);
+            }
         } else if self.beside {
             let (features, groups) = (self.features, columns);
-            Strip { data, starts, taps, features, kernel, groups, out: sums }.run();
+            Strip { data, starts, taps, features, kernel, groups, out: sums, add }.run();
         } else if self.panel() == NARROW {
             self.matrix::<T, NARROW>(phase, starts, (data, kernel), (sums, add));
         } else {

@@ -64,16 +64,31 @@ impl Holes {
     }
 }
 
-/// Offsets for buffers by their live ranges, and the size of the whole: in the order of time, or
-/// the largest first, where the first leaves holes of a size that matters.
+/// Offsets for buffers by their live ranges, and the size of the whole: in the order of time, or,
+/// where that leaves holes of a size that matters, the largest first or those that live longest.
 pub(super) fn lay_out(buffers: &[(LiveRange, usize)]) -> (Vec<usize>, usize) {
-    let (offsets, size) = in_order(buffers);
+    let mut best = in_order(buffers);
     let several = buffers.len() <= MAX_ARENA_ARRAYS;
-    if size < MIN_SORTED_ARENA_BYTES || !several || size <= needed(buffers) {
-        return (offsets, size);
+    if best.1 < MIN_SORTED_ARENA_BYTES || !several {
+        return best;
     }
-    let (by_size, smaller) = largest_first(buffers);
-    if smaller < size { (by_size, smaller) } else { (offsets, size) }
+    let least = needed(buffers);
+    let orders: [&dyn Fn(usize) -> usize; 2] = [&|at| buffers[at].1, &|at| duration(&buffers[at])];
+    for order in orders {
+        if best.1 <= least {
+            break;
+        }
+        let other = lowest(buffers, order);
+        if other.1 < best.1 {
+            best = other;
+        }
+    }
+    best
+}
+
+/// How long a buffer lives.
+fn duration((range, _): &(LiveRange, usize)) -> usize {
+    range.last.saturating_sub(range.defined)
 }
 
 /// What lies in the arena when it is fullest, if there were no holes.
@@ -92,11 +107,15 @@ fn needed(buffers: &[(LiveRange, usize)]) -> usize {
     most
 }
 
-/// Offsets that give each buffer, the largest first, the lowest place that is free all the time.
-fn largest_first(buffers: &[(LiveRange, usize)]) -> (Vec<usize>, usize) {
+/// Offsets that give each buffer, that with the most of something first, the lowest place that is
+/// free all the time.
+fn lowest(buffers: &[(LiveRange, usize)], most: impl Fn(usize) -> usize) -> (Vec<usize>, usize) {
     let mut offsets = vec![0; buffers.len()];
     let mut order: Vec<usize> = (0..buffers.len()).filter(|&at| buffers[at].1 > 0).collect();
-    order.sort_by_key(|&at| (usize::MAX - buffers[at].1, buffers[at].0.defined, at));
+    order.sort_by_key(|&at| {
+        let (range, bytes) = buffers[at];
+        (usize::MAX - most(at), usize::MAX - bytes, range.defined, at)
+    });
     // What is placed, by offset.
     let mut placed: Vec<(usize, usize, LiveRange)> = Vec::new();
     let mut size = 0;
@@ -167,6 +186,22 @@ mod tests {
     }
 
     #[test]
+    fn what_lives_longest_goes_first_where_that_leaves_no_hole() {
+        let mib = 4 << 20;
+        // The largest and the last one would leave a hole below what lives all the time.
+        let buffers = [
+            range(1, 2, 2 * mib),
+            range(1, 9, 2 * mib),
+            range(3, 4, 3 * mib),
+            range(5, 6, 2 * mib),
+            range(6, 9, mib),
+        ];
+        let (_, size) = lay_out(&buffers);
+        assert_eq!(size, needed(&buffers));
+        assert!(in_order(&buffers).1 > size, "{}", in_order(&buffers).1);
+    }
+
+    #[test]
     fn random_live_ranges_never_overlap_in_memory() {
         let mut state = 7_u64;
         let mut random = |below: u64| {
@@ -179,7 +214,9 @@ mod tests {
                 range(start, start + random(60), random(1000))
             })
             .collect();
-        for (offsets, size) in [in_order(&buffers), largest_first(&buffers)] {
+        let largest = lowest(&buffers, |at| buffers[at].1);
+        let longest = lowest(&buffers, |at| duration(&buffers[at]));
+        for (offsets, size) in [in_order(&buffers), largest, longest] {
             assert!(size >= needed(&buffers));
             for (a, (range, bytes)) in buffers.iter().enumerate() {
                 assert!(offsets[a] + bytes <= size);

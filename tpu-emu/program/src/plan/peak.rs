@@ -17,10 +17,8 @@ pub(crate) struct Moment {
     pub(crate) before: Vec<ValueId>,
 }
 
-/// The moment at which most lies in the arena, and others with at least `share` of that in 256, each
-/// the fullest of those that hang together, up to `most`. Without a share, every moment is one.
-pub(crate) fn peaks(code: &StepBlock, plan: &Plan, share: u64, most: usize) -> Peaks {
-    let (_, times) = LiveRanges::new(code);
+/// What lies in the arena from one moment at which that changes to the next.
+fn profile(plan: &Plan) -> Vec<(usize, u64)> {
     let mut changes: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for slot in &plan.slots {
         let bytes = u64::try_from(slot.bytes).unwrap_or(0);
@@ -28,13 +26,23 @@ pub(crate) fn peaks(code: &StepBlock, plan: &Plan, share: u64, most: usize) -> P
         changes.entry(slot.last.saturating_add(1)).or_default().1 += bytes;
     }
     let mut live = 0;
-    let profile: Vec<(usize, u64)> = changes
-        .into_iter()
-        .map(|(at, (more, less))| {
-            live = live + more - less;
-            (at, live)
-        })
-        .collect();
+    let now = |(at, (more, less))| {
+        live = live + more - less;
+        (at, live)
+    };
+    changes.into_iter().map(now).collect()
+}
+
+/// What lies in the arena when that is most, without the holes between.
+pub(crate) fn fullest(plan: &Plan) -> u64 {
+    profile(plan).into_iter().map(|(_, live)| live).max().unwrap_or(0)
+}
+
+/// The moment at which most lies in the arena, and others with at least `share` of that in 256, each
+/// the fullest of those that hang together, up to `most`. Without a share, every moment is one.
+pub(crate) fn peaks(code: &StepBlock, plan: &Plan, share: u64, most: usize) -> Peaks {
+    let (_, times) = LiveRanges::new(code);
+    let profile = profile(plan);
     let fullest = profile.iter().map(|&(_, live)| live).max().unwrap_or(0);
     let least = u64::try_from(u128::from(fullest) * u128::from(share) / 256).unwrap_or(fullest);
     let mut found: Vec<(u64, usize)> = Vec::new();

@@ -23,11 +23,12 @@ use crate::graph::{Graph, Subgraph};
 use crate::passes::fuse::StepBlock;
 use crate::passes::{clamped, schedule};
 use crate::plan::Plan;
-use crate::plan::peak::peaks;
+use crate::plan::peak::{fullest, peaks};
 use crate::tuning::{
     MAX_PEAK_PLACES, MAX_SHRINKING_ITERATIONS, NARROW_WINDOW_NODES, PEAK_SHARE, WIDE_WINDOW_NODES,
 };
 use cut::{Late, Manner, Slices};
+use tpu_base::units::to_usize;
 
 /// What is tried, in this order, as long as a program needs no less: how far readers of one copy are
 /// apart, from where on they read copies, and whether slices are kept.
@@ -98,9 +99,13 @@ pub(crate) fn need(plan: &Plan) -> usize {
     plan.arena.saturating_add(plan.pool.len())
 }
 
-/// Whether a plan needs less than another by a part that is worth having.
+/// Whether a plan needs less than another by a part that is worth having, or would but for the holes
+/// in its arena.
 fn is_less(one: &Plan, other: &Plan) -> bool {
-    need(one) < need(other) - need(other) / 256
+    let by_a_part = |one: usize, other: usize| one < other - other / 256;
+    let live = |plan: &Plan| to_usize(fullest(plan));
+    by_a_part(need(one), need(other))
+        || need(one) <= need(other) && by_a_part(live(one), live(other))
 }
 
 /// Makes values again where the arena is fullest, as long as plans need less and more than `room`.
@@ -112,9 +117,11 @@ fn repeat(
     mut plan: impl FnMut(&mut Graph) -> (StepBlock, Plan),
 ) -> (StepBlock, Plan) {
     let mut main: Subgraph = graph.main.clone();
-    let mut tries = TRIES.iter();
+    // What has helped is tried again before what has not.
+    let (mut tries, mut failed) = (TRIES.iter().cycle(), 0);
+    let mut now = tries.next();
     for _ in 0..MAX_SHRINKING_ITERATIONS {
-        let Some(&(window, late, slices)) = tries.next() else { break };
+        let Some(&(window, late, slices)) = now.filter(|_| failed < TRIES.len()) else { break };
         if need(&best) <= room {
             break;
         }
@@ -126,18 +133,22 @@ fn repeat(
         for path in &peaks(&code, &best, share, most).0 {
             changed |= late::make_again(graph, path, manner);
         }
-        if !changed {
-            continue;
-        }
-        let (steps, planned) = plan(graph);
-        if always || is_less(&planned, &best) {
-            (code, best) = (steps, planned);
-            main.clone_from(&graph.main);
-            if !always {
-                tries = TRIES.iter();
+        let mut helped = false;
+        if changed {
+            let (steps, planned) = plan(graph);
+            helped = always || is_less(&planned, &best);
+            if helped {
+                (code, best) = (steps, planned);
+                main.clone_from(&graph.main);
+            } else {
+                graph.main.clone_from(&main);
             }
+        }
+        if helped && !always {
+            failed = 0;
         } else {
-            graph.main.clone_from(&main);
+            failed += 1;
+            now = tries.next();
         }
     }
     (code, best)
