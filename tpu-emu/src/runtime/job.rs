@@ -65,7 +65,8 @@ const AT_ONCE: f64 = 2e5;
 /// last run took less than this: another thread would take as long to wake and to tell it back.
 const SHORT: Nanos = Nanos(100_000);
 
-/// The same for a caller that goes on to prepare the next launch, which it could do meanwhile.
+/// The limit for a caller that goes on to prepare the next launch, which it could do meanwhile: see
+/// [`SHORT`].
 const SHORT_BESIDE: Nanos = Nanos(50_000);
 
 /// Where a run runs.
