@@ -29,8 +29,8 @@ use crate::passes::{
 use crate::plan::{Plan, StorageForm, assign};
 use crate::recompute;
 use crate::tuning::{
-    MIN_ONE_HOT_BYTES, MIN_PARTED_BYTES, MIN_PICKED_BYTES, MIN_ROUNDED_BYTES, MIN_SHRUNK_BYTES,
-    SHRUNK_NODES,
+    ALWAYS_SHRUNK_BYTES, MIN_ONE_HOT_BYTES, MIN_PARTED_BYTES, MIN_PICKED_BYTES, MIN_ROUNDED_BYTES,
+    MIN_SHRUNK_BYTES, SHRUNK_NODES,
 };
 
 /// The passes that can be left out: they change how fast a program is, and never what it gives.
@@ -191,7 +191,8 @@ fn shrunk(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> (StepB
     let planned = planner(storage, passes);
     let first = planned(graph);
     let nodes = graph.main.nodes.len().max(SHRUNK_NODES);
-    if first.1.arena < (passes.shrunk_from / SHRUNK_NODES).saturating_mul(nodes) {
+    let least = (passes.shrunk_from / SHRUNK_NODES).saturating_mul(nodes);
+    if first.1.arena < least.min(ALWAYS_SHRUNK_BYTES.max(passes.shrunk_from)) {
         return first;
     }
     recompute::shrink(graph, (storage.donated(), passes.always_made_again), first, planned)

@@ -208,6 +208,10 @@ pub(crate) const MIN_SHRUNK_BYTES: usize = 24 << 20;
 /// for a plan grows with the nodes.
 pub(crate) const SHRUNK_NODES: usize = 128;
 
+/// Bytes of a program's temporaries from which on no more is asked for, however many nodes it has: a
+/// run takes longer than the plans do.
+pub(crate) const ALWAYS_SHRUNK_BYTES: usize = 256 << 20;
+
 /// Nodes of a block up to which they are put in another order.
 pub(crate) const MAX_SCHEDULED_NODES: usize = 1 << 14;
 

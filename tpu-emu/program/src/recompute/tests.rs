@@ -3,6 +3,7 @@ use crate::compile::Passes;
 use crate::differential::{graph_of, results};
 use crate::graph::{Node, NodeKind};
 use crate::plan::check::planned;
+use crate::tuning::{ALWAYS_SHRUNK_BYTES, MIN_SHRUNK_BYTES, SHRUNK_NODES};
 
 /// Bytes of a matrix of the programs below.
 const MATRIX: usize = 64 * 64 * 4;
@@ -42,6 +43,40 @@ fn a_function_of_what_is_kept_is_not_kept_beside_it() {
     let text = late_reader();
     let [again, kept] = arenas(&text, 1);
     assert!(again + MATRIX <= kept, "{again} and {kept}");
+}
+
+/// As [`late_reader`], of matrices of 64 MiB, beside a long chain of single numbers.
+fn large_late_reader(chain: usize) -> String {
+    let links = (0..chain).map(|link| {
+        format!("%s{} = stablehlo.multiply %s{link}, %s{link} : tensor<f32>\n", link + 1)
+    });
+    late_reader()
+        .replace("64x64", "4096x4096")
+        .replace("%x: tensor<4096x4096xf32>)", "%x: tensor<4096x4096xf32>, %s0: tensor<f32>)")
+        .replace("-> (tensor<4096x4096xf32>) {", "-> (tensor<4096x4096xf32>, tensor<f32>) {")
+        .replace(
+            "return %e : tensor<4096x4096xf32>",
+            &format!(
+                "{}return %e, %s{chain} : tensor<4096x4096xf32>, tensor<f32>",
+                links.collect::<String>()
+            ),
+        )
+}
+
+#[test]
+fn a_large_program_is_made_smaller_however_many_nodes_it_has() {
+    let arena = |chain: usize, shrunk_from: usize| {
+        let text = large_late_reader(chain);
+        let mut graph = graph_of(&text, Passes { shrunk_from, ..Passes::ALL });
+        planned(&mut graph, &[None; 2], Passes { shrunk_from, ..Passes::ALL }).arena
+    };
+    let kept = arena(1, usize::MAX);
+    assert!(kept >= ALWAYS_SHRUNK_BYTES, "{kept}");
+    let nodes = kept / (MIN_SHRUNK_BYTES / SHRUNK_NODES) + 1;
+    for chain in [1, nodes] {
+        let less = arena(chain, MIN_SHRUNK_BYTES);
+        assert!(less + (64 << 20) <= kept, "{less} and {kept}");
+    }
 }
 
 /// The gradient of gated layers. What makes it also sums rows, and is fuller by these than the
