@@ -249,12 +249,17 @@ impl Job {
         })
     }
 
-    /// Runs the program to its end.
-    fn run(mut self, sources: Sources) -> Result<()> {
+    /// Lets what notes the run know that it begins; gives that.
+    fn begun(&mut self) -> (Option<Box<RunRecord>>, Option<TimedRun>) {
         let mut record = self.record.take();
         self.watch = record.as_ref().and_then(|record| record.watch(&self.executable));
         record.iter_mut().for_each(|record| record.start());
-        let timed = TimedRun::of(&self);
+        (record, TimedRun::of(self))
+    }
+
+    /// Runs the program to its end.
+    fn run(mut self, sources: Sources) -> Result<()> {
+        let (record, timed) = self.begun();
         let outcome = self.run_to_end(sources);
         drop(timed);
         record.into_iter().for_each(|record| record.end(&outcome));
@@ -271,10 +276,7 @@ impl Job {
     /// Runs the program on the caller's thread: gives the rest where it would have to wait, which
     /// is for a custom call that goes on after it has returned.
     pub(super) fn begin(mut self, sources: Sources) -> Result<Option<Rest>> {
-        let mut record = self.record.take();
-        self.watch = record.as_ref().and_then(|record| record.watch(&self.executable));
-        record.iter_mut().for_each(|record| record.start());
-        let _timed = TimedRun::of(&self);
+        let (record, _timed) = self.begun();
         let Some(record) = record else { return self.run_to_open(sources) };
         match self.run_to_open(sources) {
             Ok(Some(rest)) => Ok(Some(Box::new(move || {

@@ -71,8 +71,11 @@ fn windows<T: Lane, S: Simd, const M: usize>(
     let mut first = 0;
     while first + width <= groups {
         let mut sums = [[zero; WIDE]; M];
-        for i in 0..if add { M } else { 0 } {
-            sums[i].copy_from_slice(&T::vectors::<S>(&out[i * groups + first..][..width])[..WIDE]);
+        if add {
+            for i in 0..M {
+                let before = T::vectors::<S>(&out[i * groups + first..][..width]);
+                sums[i].copy_from_slice(&before[..WIDE]);
+            }
         }
         for (&tap, kernel) in taps.iter().zip(kernel.chunks_exact(features * groups)) {
             for (f, kernel) in (0..).zip(kernel.chunks_exact(groups)) {
@@ -96,9 +99,11 @@ fn windows<T: Lane, S: Simd, const M: usize>(
         let some = S::F32_LANES.min(groups - first);
         let (mut room, mut factors) = ([T::ZERO; LANES], [T::ZERO; LANES]);
         let mut sums = [zero; M];
-        for i in 0..if add { M } else { 0 } {
-            room[..some].copy_from_slice(&out[i * groups + first..][..some]);
-            sums[i] = T::vectors::<S>(&room)[0];
+        if add {
+            for i in 0..M {
+                room[..some].copy_from_slice(&out[i * groups + first..][..some]);
+                sums[i] = T::vectors::<S>(&room)[0];
+            }
         }
         for (&tap, kernel) in taps.iter().zip(kernel.chunks_exact(features * groups)) {
             for (f, kernel) in (0..).zip(kernel.chunks_exact(groups)) {

@@ -240,7 +240,7 @@ impl ImplicitGemm {
         result: &mut [u8],
         sums: &(impl Fn(Range<usize>, &mut [T]) + Sync),
     ) -> Result<()> {
-        if phase.is_dense(self.columns) && self.stride == 1 && self.groups == 1 {
+        if phase.is_dense(self.columns) && self.stride == 1 && self.is_one_group() {
             self.dense(phase, result, sums)
         } else {
             self.apart(phase, result, sums)

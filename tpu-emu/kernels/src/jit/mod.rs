@@ -24,9 +24,9 @@
 //! On the way to code, `select` names the operation, and the files `lower*` make instructions over
 //! values that are each made once. They are those of AVX-512 (`opcodes`), for which `ternary` makes
 //! one of two operations of logic. For AVX2, `avx2` lets stand what has the same operands there, as
-//! the table in `vex` says, and writes the rest as a few others (docs/decisions/0156). Then `regalloc` gives registers in one pass,
-//! `encode` writes bytes, and `code_memory` holds them. A register is taken from the value whose
-//! next use is farthest.
+//! the table in `vex` says, and writes the rest as a few others (docs/decisions/0156). Then
+//! `regalloc` gives registers in one pass, `encode` writes bytes, and `code_memory` holds them. A
+//! register is taken from the value whose next use is farthest.
 //!
 //! When code is made is the callers' affair. Loops wait for `HOT_ELEMENT_OPERATIONS`
 //! ([`crate::elementwise::tuning`]), a `while` for `HOT_LOOP_ITERATIONS` (`tpu-program`'s tuning).

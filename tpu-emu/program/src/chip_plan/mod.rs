@@ -22,12 +22,12 @@ mod weights;
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::is_planned_gather;
 use crate::passes::absorbed_work::conversion;
+use crate::plan::peak::fullest;
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
 use crate::tuning::{MIN_SHRUNK_BYTES, MIN_WIDENED_BYTES};
 use loss::Loss;
 use rustc_hash::{FxHashMap, FxHashSet};
 use scores::Scores;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
 use tpu_stablehlo::ir::LocationId;
@@ -154,7 +154,7 @@ impl ChipProgram {
         let largest = plan.slots.iter().filter(is_widened).max_by_key(|slot| slot.bytes);
         let wide = largest.and_then(|largest| {
             let wide = plan.slots.iter().map(|slot| (slot.first, slot.last, twice(slot)));
-            let bytes = fullest(wide) - fullest(plan.slots.iter().map(life));
+            let bytes = fullest(wide) - fullest(plan.slots.iter().map(ArenaSlot::life));
             let shape = largest.shape.as_ref()?.with(DType::F32);
             let (name, location) = (Arc::clone(&largest.name), largest.location);
             (bytes > 0).then_some(StoredByChip { bytes, others: 0, shape, name, location })
@@ -181,26 +181,6 @@ fn is_narrow(dtype: DType) -> bool {
 
 fn is_conversion_to_f32(node: &Node) -> bool {
     conversion(node).is_some_and(|(_, to)| to == DType::F32)
-}
-
-/// The first and the last position at which what a slot has lives, and its bytes.
-fn life(slot: &ArenaSlot) -> (usize, usize, usize) {
-    (slot.first, slot.last, slot.bytes)
-}
-
-/// The most bytes that live at once, of what lives from one position to another.
-fn fullest(lives: impl Iterator<Item = (usize, usize, usize)>) -> usize {
-    let mut changes: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-    for (first, last, bytes) in lives {
-        changes.entry(first).or_default().0 += bytes;
-        changes.entry(last.saturating_add(1)).or_default().1 += bytes;
-    }
-    let mut live = 0;
-    let levels = changes.into_values().map(|(more, less)| {
-        live = live + more - less;
-        live
-    });
-    levels.max().unwrap_or(0)
 }
 
 #[cfg(test)]

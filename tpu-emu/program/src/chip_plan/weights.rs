@@ -1,10 +1,10 @@
 //! Weights of f32 that loops multiply by.
-use super::{fullest, life};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::partition::is_planned_gather;
 use crate::passes::absorbed_work::conversion;
 use crate::passes::rounded_stacks::reads_part;
-use crate::plan::{Plan, StoredByChip};
+use crate::plan::peak::fullest;
+use crate::plan::{ArenaSlot, Plan, StoredByChip};
 use crate::tuning::MIN_ROUNDED_BYTES;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -87,8 +87,8 @@ impl Weights {
         let spans = self.spans(plan);
         let converted =
             |of: &Weight| (spans[of.loops[0]][0], spans[of.loops[1]][1], of.shape.bytes());
-        let all = plan.slots.iter().map(life).chain(self.all.iter().map(converted));
-        let before = fullest(plan.slots.iter().map(life)).max(plan.arena);
+        let all = plan.slots.iter().map(ArenaSlot::life).chain(self.all.iter().map(converted));
+        let before = fullest(plan.slots.iter().map(ArenaSlot::life)).max(plan.arena);
         let bytes = fullest(all).saturating_sub(before);
         let (first, ..) = converted(largest);
         let beside = |of: &&Weight| (converted(of).0..=converted(of).1).contains(&first);

@@ -1,6 +1,7 @@
 //! Offsets in the arena: buffers whose live ranges overlap do not.
 use super::ALIGN;
 use super::live_range::LiveRange;
+use super::peak::fullest;
 use crate::tuning::{MAX_ARENA_ARRAYS, MIN_SORTED_ARENA_BYTES};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,18 +94,10 @@ fn duration((range, _): &(LiveRange, usize)) -> usize {
 
 /// What lies in the arena when it is fullest, if there were no holes.
 fn needed(buffers: &[(LiveRange, usize)]) -> usize {
-    let mut changes: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-    for (range, bytes) in buffers {
-        let bytes = bytes.next_multiple_of(ALIGN);
-        changes.entry(range.defined).or_default().0 += bytes;
-        changes.entry(range.last.saturating_add(1)).or_default().1 += bytes;
-    }
-    let (mut live, mut most) = (0, 0);
-    for (more, less) in changes.into_values() {
-        live = live + more - less;
-        most = live.max(most);
-    }
-    most
+    let life = |(range, bytes): &(LiveRange, usize)| {
+        (range.defined, range.last, bytes.next_multiple_of(ALIGN))
+    };
+    fullest(buffers.iter().map(life))
 }
 
 /// Offsets that give each buffer, that with the most of something first, the lowest place that is

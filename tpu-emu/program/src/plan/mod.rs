@@ -239,6 +239,13 @@ pub struct ArenaSlot {
     pub location: LocationId,
 }
 
+impl ArenaSlot {
+    /// The first and the last position at which what it has lives, and its bytes.
+    pub(crate) fn life(&self) -> (usize, usize, usize) {
+        (self.first, self.last, self.bytes)
+    }
+}
+
 /// What a chip stores and a run here does not.
 #[derive(Debug, Clone)]
 pub struct StoredByChip {

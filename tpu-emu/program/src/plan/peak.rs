@@ -1,9 +1,10 @@
 //! Where in a program the arena is fullest.
-use super::Plan;
 use super::live_range::{BlockTimes, LiveRanges};
+use super::{ArenaSlot, Plan};
 use crate::graph::ValueId;
 use crate::passes::fuse::StepBlock;
 use std::collections::BTreeMap;
+use tpu_base::units::to_u64;
 
 /// Moments at which much lies in the arena, latest first. Each is told as the step that runs then:
 /// the step itself last, before it the loops and branches that it is inside of.
@@ -17,36 +18,38 @@ pub(crate) struct Moment {
     pub(crate) before: Vec<ValueId>,
 }
 
-/// What lies in the arena from one moment at which that changes to the next.
-fn profile(plan: &Plan) -> Vec<(usize, u64)> {
-    let mut changes: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
-    for slot in &plan.slots {
-        let bytes = u64::try_from(slot.bytes).unwrap_or(0);
-        changes.entry(slot.first).or_default().0 += bytes;
-        changes.entry(slot.last.saturating_add(1)).or_default().1 += bytes;
+/// How much lives at once from each position on at which that changes, of what lives from a first
+/// position to a last one, with its bytes.
+fn levels(
+    lives: impl Iterator<Item = (usize, usize, usize)>,
+) -> impl Iterator<Item = (usize, usize)> {
+    let mut changes: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    for (first, last, bytes) in lives {
+        changes.entry(first).or_default().0 += bytes;
+        changes.entry(last.saturating_add(1)).or_default().1 += bytes;
     }
     let mut live = 0;
-    let now = |(at, (more, less))| {
+    changes.into_iter().map(move |(at, (more, less))| {
         live = live + more - less;
         (at, live)
-    };
-    changes.into_iter().map(now).collect()
+    })
 }
 
-/// What lies in the arena when that is most, without the holes between.
-pub(crate) fn fullest(plan: &Plan) -> u64 {
-    profile(plan).into_iter().map(|(_, live)| live).max().unwrap_or(0)
+/// The most bytes that live at once, of what lives from a first position to a last one.
+pub(crate) fn fullest(lives: impl Iterator<Item = (usize, usize, usize)>) -> usize {
+    levels(lives).map(|(_, live)| live).max().unwrap_or(0)
 }
 
 /// The moment at which most lies in the arena, and others with at least `share` of that in 256, each
 /// the fullest of those that hang together, up to `most`. Without a share, every moment is one.
 pub(crate) fn peaks(code: &StepBlock, plan: &Plan, share: u64, most: usize) -> Peaks {
     let (_, times) = LiveRanges::new(code);
-    let profile = profile(plan);
+    let profile: Vec<(usize, usize)> = levels(plan.slots.iter().map(ArenaSlot::life)).collect();
     let fullest = profile.iter().map(|&(_, live)| live).max().unwrap_or(0);
-    let least = u64::try_from(u128::from(fullest) * u128::from(share) / 256).unwrap_or(fullest);
-    let mut found: Vec<(u64, usize)> = Vec::new();
-    let mut run: Option<(u64, usize)> = None;
+    let least = u128::from(to_u64(fullest)) * u128::from(share) / 256;
+    let least = usize::try_from(least).unwrap_or(fullest);
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    let mut run: Option<(usize, usize)> = None;
     for (at, live) in profile {
         if share == 0 {
             found.push((live, at));
@@ -61,7 +64,7 @@ pub(crate) fn peaks(code: &StepBlock, plan: &Plan, share: u64, most: usize) -> P
     found.sort_by_key(|&(live, at)| (std::cmp::Reverse(live), at));
     found.truncate(most);
     found.sort_by_key(|&(_, at)| std::cmp::Reverse(at));
-    let path = |&(_, at): &(u64, usize)| {
+    let path = |&(_, at): &(usize, usize)| {
         let mut path = Vec::new();
         follow(code, &times, at, &mut path);
         path

@@ -22,13 +22,12 @@ pub(crate) mod tests;
 use crate::graph::{Graph, Subgraph};
 use crate::passes::fuse::StepBlock;
 use crate::passes::{clamped, schedule};
-use crate::plan::Plan;
 use crate::plan::peak::{fullest, peaks};
+use crate::plan::{ArenaSlot, Plan};
 use crate::tuning::{
     MAX_PEAK_PLACES, MAX_SHRINKING_ITERATIONS, NARROW_WINDOW_NODES, PEAK_SHARE, WIDE_WINDOW_NODES,
 };
 use cut::{Late, Manner, Slices};
-use tpu_base::units::to_usize;
 
 /// What is tried, in this order, as long as a program needs no less: how far readers of one copy are
 /// apart, from where on they read copies, and whether slices are kept.
@@ -103,7 +102,7 @@ pub(crate) fn need(plan: &Plan) -> usize {
 /// in its arena.
 fn is_less(one: &Plan, other: &Plan) -> bool {
     let by_a_part = |one: usize, other: usize| one < other - other / 256;
-    let live = |plan: &Plan| to_usize(fullest(plan));
+    let live = |plan: &Plan| fullest(plan.slots.iter().map(ArenaSlot::life));
     by_a_part(need(one), need(other))
         || need(one) <= need(other) && by_a_part(live(one), live(other))
 }
@@ -118,13 +117,12 @@ fn repeat(
 ) -> (StepBlock, Plan) {
     let mut main: Subgraph = graph.main.clone();
     // What has helped is tried again before what has not.
-    let (mut tries, mut failed) = (TRIES.iter().cycle(), 0);
-    let mut now = tries.next();
+    let (mut now, mut failed) = (0, 0);
     for _ in 0..MAX_SHRINKING_ITERATIONS {
-        let Some(&(window, late, slices)) = now.filter(|_| failed < TRIES.len()) else { break };
-        if need(&best) <= room {
+        if failed == TRIES.len() || need(&best) <= room {
             break;
         }
+        let (window, late, slices) = TRIES[now % TRIES.len()];
         (manner.window, manner.late, manner.slices) = (window, late, slices);
         manner.excess = need(&best) - room;
         let mut changed = false;
@@ -148,7 +146,7 @@ fn repeat(
             failed = 0;
         } else {
             failed += 1;
-            now = tries.next();
+            now += 1;
         }
     }
     (code, best)

@@ -2,10 +2,9 @@
 use super::body::{CallOperation, CallValue, WrittenOut};
 use super::inside::Inside;
 use crate::executable::stored_array::{Array, CORE_BYTES, bytes_of};
-use crate::hbm::layout::{Layout, TileRules};
+use crate::hbm::layout::TileRules;
 use std::collections::BTreeSet;
 use tpu_base::tensor::DType;
-use tpu_base::units::Bytes;
 
 /// Of one in so many elements of 32 bits of a row, or more, all are sorted to have the first ones.
 const ONE_OF_SINGLE: u64 = 75;
@@ -32,50 +31,44 @@ pub(super) fn ranked(
     of: &CallOperation<'_>,
 ) -> Option<Inside> {
     let (from, value) = (of.operand(0)?, body.operands(of).next()?);
-    let (to, _) = body.results(of).into_iter().next()?;
-    let returned = body.results(of).iter().any(|&(_, result)| is_met(body, result));
+    let results = body.results(of);
+    let (to, _) = results.first()?;
+    let returned = results.iter().any(|&(_, result)| is_met(body, result));
     let half = matches!(from.dtype, DType::Bf16 | DType::F16);
-    if !is_sorted((&from, &to), returned) {
-        if half {
-            let (stored, words) = (from.by_default(rules), words(rules, &from));
-            let more = words.saturating_sub(bytes_of(stored.as_ref()));
-            return Some((from, stored, more));
-        }
-        let own = order(from.by_default(rules))?;
-        let wanted = order(to.by_default(rules))?;
-        if !returned || own == wanted {
-            return None;
-        }
-        let stored = from.in_order(rules, &wanted);
-        let more = copied(body, (value, &from.dims), DEPTH).saturating_sub(1);
-        let more = bytes_of(stored.as_ref()).saturating_mul(more);
-        return Some((from, stored, more));
-    }
     let stored = from.by_default(rules);
     let own = bytes_of(stored.as_ref());
-    let fit = |arrays: u64| own.saturating_mul(arrays) < CORE_BYTES;
-    // What the core has room for lies there, and counts while it does.
-    let all = match (from.is_line(), half) {
-        (true, true) => own.saturating_mul(if fit(6) {
-            6
-        } else if fit(4) {
-            4
-        } else {
-            3
-        }),
-        (false, true) => {
-            let words = words(rules, &from);
-            let one = (CORE_BYTES / 2..CORE_BYTES).contains(&words);
-            words.saturating_mul(if one { 1 } else { 2 })
+    let all = match () {
+        () if is_sorted((&from, to), returned) => sorted(rules, (&from, own), half, returned),
+        () if half => words(rules, &from),
+        () => {
+            let (_, wanted) = to.by_default(rules)?;
+            let (_, given) = stored?;
+            let turned = returned && given.minor_to_major != wanted.minor_to_major;
+            let copy = from.in_order(rules, &wanted.minor_to_major).filter(|_| turned)?;
+            let others = copied(body, (value, &from.dims), DEPTH).saturating_sub(1);
+            let more = copy.0.0.saturating_mul(others);
+            return Some((from, Some(copy), more));
         }
-        (line, false) => own.saturating_mul(match () {
-            () if returned && fit(4) => 4,
-            () if fit(3) => 3,
-            () if returned && !line && !fit(1) => 3,
-            () => 2,
-        }),
     };
     Some((from, stored, all.saturating_sub(own)))
+}
+
+/// Bytes that sorting takes of an operand of so many: what the core has room for lies there, and
+/// counts while it does.
+fn sorted(rules: TileRules, (from, own): (&Array, u64), half: bool, returned: bool) -> u64 {
+    let fit = |arrays: u64| own.saturating_mul(arrays) < CORE_BYTES;
+    if half && !from.is_line() {
+        let words = words(rules, from);
+        let one = (CORE_BYTES / 2..CORE_BYTES).contains(&words);
+        return words.saturating_mul(if one { 1 } else { 2 });
+    }
+    own.saturating_mul(match () {
+        () if half && fit(6) => 6,
+        () if (half || returned) && fit(4) => 4,
+        () if half || fit(3) => 3,
+        () if returned && !from.is_line() && !fit(1) => 3,
+        () => 2,
+    })
 }
 
 /// Whether all elements are sorted to have the first ones.
@@ -127,11 +120,6 @@ fn is_met(body: &WrittenOut<'_>, value: CallValue) -> bool {
 fn words(rules: TileRules, of: &Array) -> u64 {
     let words = Array { dtype: DType::S32, dims: of.dims.clone() };
     bytes_of(words.by_default(rules).as_ref())
-}
-
-/// The order of axes of what is stored.
-fn order(stored: Option<(Bytes, Layout)>) -> Option<Vec<usize>> {
-    stored.map(|(_, layout)| layout.minor_to_major)
 }
 
 /// How many arrays of these extents a value is made of by operations on elements.
