@@ -13,9 +13,6 @@ const ONE_OF_HALF: u64 = 65;
 /// The most elements of 16 bits that are picked out.
 const MOST_OF_HALF: u64 = 49;
 
-/// Operations on elements that are followed from the operand.
-const DEPTH: usize = 8;
-
 /// What the first elements of rows take.
 ///
 /// * Floats of 32 bits are picked out of rows that lie in the order of the result: if that is one of
@@ -45,7 +42,7 @@ pub(super) fn ranked(
             let (_, given) = stored?;
             let turned = returned && given.minor_to_major != wanted.minor_to_major;
             let copy = from.in_order(rules, &wanted.minor_to_major).filter(|_| turned)?;
-            let others = copied(body, (value, &from.dims), DEPTH).saturating_sub(1);
+            let others = copied(body, value, &from.dims).saturating_sub(1);
             let more = copy.0.0.saturating_mul(others);
             return Some((from, Some(copy), more));
         }
@@ -123,10 +120,17 @@ fn words(rules: TileRules, of: &Array) -> u64 {
 }
 
 /// How many arrays of these extents a value is made of by operations on elements.
-fn copied(body: &WrittenOut<'_>, (value, dims): (CallValue, &[u64]), depth: usize) -> u64 {
-    let maker = body.maker(value).filter(|of| depth > 0 && of.is_by_element());
-    let Some(maker) = maker else { return u64::from(!body.is_spread(value)) };
-    body.operands_of(&maker, dims).map(|of| copied(body, (of, dims), depth - 1)).sum()
+fn copied(body: &WrittenOut<'_>, value: CallValue, dims: &[u64]) -> u64 {
+    let (mut open, mut seen, mut arrays) = (vec![value], BTreeSet::from([value]), 0);
+    while let Some(value) = open.pop() {
+        match body.maker(value).filter(CallOperation::is_by_element) {
+            Some(maker) => {
+                open.extend(body.operands_of(&maker, dims).filter(|&of| seen.insert(of)));
+            }
+            None => arrays += u64::from(!body.is_spread(value)),
+        }
+    }
+    arrays
 }
 
 #[cfg(test)]
@@ -226,6 +230,11 @@ mod tests {
         let parameters = format!("%a: {square}, %b: {square}");
         let bytes = 8192 * 8192 * 4;
         assert_eq!(charged(&parameters, &body, "tensor<8192x5xf32>"), 2 * bytes);
+        // One that is read several times is copied once.
+        let again = body
+            .replace("%s, k", "%p, k")
+            .replace("%r, %i", &format!("%p = stablehlo.multiply %s, %a : {square}\n%r, %i"));
+        assert_eq!(charged(&parameters, &again, "tensor<8192x5xf32>"), 2 * bytes);
     }
 
     #[test]
