@@ -1,7 +1,7 @@
 //! Sorts by a known order of at most 96 bits.
 use super::{SortRows, ranges};
 use crate::tuning::{
-    MAX_SORT_ROW_ELEMENTS, MAX_SORT_ROW_GROUPS, SORT_BLOCK_ELEMENTS, SORT_SCRATCH_BYTES,
+    MAX_SORT_ROW_GROUPS, MAX_WHOLE_ROW_ELEMENTS, SORT_BLOCK_ELEMENTS, SORT_SCRATCH_BYTES,
 };
 use crate::{Cost, Cx, Kernel, Sorts};
 use std::ops::Range;
@@ -133,13 +133,13 @@ impl<P: Packed> Keyed<P> {
 
     /// Whether rows are long, and sorted range by range of their codes.
     fn is_long(&self) -> bool {
-        self.rows.inner == 1 && self.rows.length > MAX_SORT_ROW_ELEMENTS
+        self.rows.inner == 1 && self.rows.length > MAX_WHOLE_ROW_ELEMENTS
     }
 
     /// Packed codes twice, for each group.
     fn part(&self) -> usize {
         match self.is_long() {
-            true => ranges::scratch::<P>(self.rows.length),
+            true => ranges::scratch(self),
             false => 2 * self.groups * self.rows.length * size_of::<P>(),
         }
     }

@@ -4,7 +4,9 @@
 //! collected from the operands, sorted, and written where they belong; then come those of the next
 //! one. So a row is read once for each range, and only the elements of a few ranges are held.
 use super::keyed::{Keyed, Packed};
-use crate::tuning::{SORT_BLOCK_ELEMENTS, SORT_PART_ELEMENTS, SORT_RANGE_BITS, SORT_ROW_PARTS};
+use crate::tuning::{
+    MAX_SORT_ROW_ELEMENTS, SORT_BLOCK_ELEMENTS, SORT_PART_ELEMENTS, SORT_RANGE_BITS, SORT_ROW_PARTS,
+};
 use tpu_kernels::parallel;
 use tpu_kernels::sort::radix;
 
@@ -12,13 +14,23 @@ use tpu_kernels::sort::radix;
 const SLOTS: usize = 2;
 
 /// Elements that one range has at most, but where all have one code.
-fn most(length: usize) -> usize {
-    length.div_ceil(SORT_ROW_PARTS)
+fn most<P: Packed>(keyed: &Keyed<P>) -> usize {
+    keyed.rows.length.div_ceil(parts(keyed))
+}
+
+/// Ranges that a row is cut into at least. Of a row that is not very long those that are held take
+/// what places and at most 32 bits of the keys take, as on the chip.
+fn parts<P: Packed>(keyed: &Keyed<P>) -> usize {
+    if keyed.rows.length > MAX_SORT_ROW_ELEMENTS {
+        return SORT_ROW_PARTS;
+    }
+    (SLOTS * 2 * size_of::<P>())
+        .div_ceil(keyed.key_bytes().min(size_of::<u32>()) + size_of::<u32>())
 }
 
 /// Bytes that a row needs.
-pub(super) fn scratch<P>(length: usize) -> usize {
-    SLOTS * 2 * most(length) * size_of::<P>()
+pub(super) fn scratch<P: Packed>(keyed: &Keyed<P>) -> usize {
+    SLOTS * 2 * most(keyed) * size_of::<P>()
 }
 
 /// Codes from `low` to `high`, which so many elements have.
@@ -53,7 +65,7 @@ pub(super) fn sort<P: Packed>(
     let mut ranges = Vec::new();
     cut(keyed, row, whole, &mut ranges);
     let mut slots: Vec<(&mut [P], Vec<Share<'_, P>>)> =
-        workspace.chunks_mut(2 * most(length)).map(|room| (room, Vec::new())).collect();
+        workspace.chunks_mut(2 * most(keyed)).map(|room| (room, Vec::new())).collect();
     let mut rest: Vec<&mut [u8]> = results.iter_mut().map(|result| &mut **result).collect();
     let mut before = 0;
     for range in ranges {
@@ -118,7 +130,7 @@ fn cut<P: Packed>(
     of: CodeRange<P>,
     into: &mut Vec<CodeRange<P>>,
 ) {
-    let most = most(keyed.rows.length);
+    let most = most(keyed);
     if of.count <= most || of.low == of.high {
         return into.push(of);
     }
@@ -265,7 +277,7 @@ mod tests {
         let mut results = vec![vec![0; LENGTH]; keyed.made.len()];
         let mut now: Vec<&mut [u8]> =
             results.iter_mut().map(|of| bytemuck::cast_slice_mut(of)).collect();
-        let mut workspace = vec![P::zeroed(); scratch::<P>(LENGTH) / size_of::<P>()];
+        let mut workspace = vec![P::zeroed(); scratch(keyed) / size_of::<P>()];
         sort(keyed, (&operands, 0), &mut now, &mut workspace);
         results
     }

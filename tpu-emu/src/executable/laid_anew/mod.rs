@@ -17,7 +17,7 @@
 //! | gradient of a pool | the operand until then, if an operation on elements makes it of what is read later too; otherwise operand and result with features as the fastest axis and images next to it, or the other way, what is less, but where the operand lies so; what is given back likewise, if the core has no room for it |
 //! | reversal | the operand, but where a parameter becomes a result at once |
 //! | moves alone between a parameter and a result, or what others read | what no order of axes makes free (`moves`) |
-//! | sort | the first operand once more, twice if it is stable and the core has room for both, and along the fastest axis of several rows twice with each other operand but places; as 32 bits if it has 8, and three times if it has 16; sorted arrays that nobody reads, but the largest one where the core has room for it and no other; others until they are read |
+//! | sort | of a line of which the core holds two, the sorted arrays that nobody reads and the numbers of a stable sort, but two at least; the first operand once more otherwise, and along the fastest axis of several rows twice with each other operand but places; as 32 bits if it has 8, and three times if it has 16; sorted arrays that nobody reads, but the largest one where the core has room for it and no other; others until they are read |
 //! | reduction | the result, until it is read |
 //! | first elements of rows | of 32 bits, what they are made of in the order of a result; of 16 bits, words; where all are sorted for it, the operand, its copy and places |
 //! | columns of a table | the table, and what is taken, if the core has no room for it |

@@ -249,9 +249,10 @@ impl<'m> RelayoutSearch<'m> {
         }
     }
 
-    /// The first array is sorted in a copy, and in two where the core has room for both; rows that lie
-    /// side by side are, with a copy of each other array but of places: elements of 8 bits as those of
-    /// 32, and of 16 bits in three. Sorted arrays that nobody reads are stored, but the
+    /// Of a line of which the core holds two, there are the sorted arrays that nobody reads and the
+    /// numbers of a stable sort, but two at least. Otherwise the first array is sorted in a copy; rows
+    /// that lie side by side in two, with a copy of each other array but of places: elements of 8 bits
+    /// as those of 32, and of 16 bits in three. Sorted arrays that nobody reads are stored, but the
     /// largest one where the memory of a core has room for it and not for another; others until they
     /// are read: of rows, they are one of the copies.
     fn sorted(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
@@ -267,9 +268,7 @@ impl<'m> RelayoutSearch<'m> {
         let is_made = |value| body.maker(value).is_some_and(|of| of.operation.operands.is_empty());
         let numbered =
             of.operation.attributes.flag("is_stable") && !body.operands(&of).any(is_made);
-        if numbered && !rows && words == 1 && bytes < CORE_BYTES / 2 {
-            copies += 1;
-        }
+        let in_core = !rows && words == 1 && bytes < CORE_BYTES / 2;
         let mut unread = Vec::new();
         for (array, value) in body.results(&of) {
             let result = array.by_default(self.rules);
@@ -288,9 +287,17 @@ impl<'m> RelayoutSearch<'m> {
         let others = body.operands(&of).skip(1).filter(|&value| rows && !is_made(value));
         let others = others.filter_map(|value| body.array(value)?.by_default(self.rules));
         let others = others.fold(0, |all: u64, (bytes, _)| all.saturating_add(bytes.0));
-        if let Some(again) = copies.checked_sub(1) {
+        let again = if in_core {
+            let numbers = if numbered { bytes } else { 0 };
+            let least = if numbered || !unread.is_empty() { bytes } else { 0 };
+            let all = unread.into_iter().fold(numbers, u64::saturating_add);
+            Some(all.saturating_sub(bytes).max(least))
+        } else {
             let more = unread.into_iter().fold(others, u64::saturating_add);
-            self.passing(of, &first, stored, bytes.saturating_mul(again).saturating_add(more));
+            copies.checked_sub(1).map(|again| bytes.saturating_mul(again).saturating_add(more))
+        };
+        if let Some(again) = again {
+            self.passing(of, &first, stored, again);
         }
     }
 
