@@ -1,6 +1,7 @@
 //! A reduction by any body, for many results at a time.
 use super::reducer::{Reducer, splat};
 use super::{Cost, Cx, Kernel};
+use std::ops::Range;
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
@@ -256,12 +257,12 @@ impl Kernel for BodyReduce {
         carved(self.parts())
     }
 
-    fn part(&self, first: usize, parts: usize) -> Option<(Arc<dyn Kernel>, usize)> {
+    fn part(&self, first: usize, parts: usize) -> Option<(Arc<dyn Kernel>, Range<usize>)> {
         let plan = self.plan.part(first, parts).filter(|_| self.chunks == 1)?;
         let (reducer, picked_runs) = (self.reducer.clone(), self.picked_runs);
         let (outputs, cost) = (self.outputs / parts, self.cost.part(parts));
         let inputs = reducer.widths().count();
-        Some((Arc::new(Self { plan, reducer, outputs, chunks: 1, picked_runs, cost }), inputs))
+        Some((Arc::new(Self { plan, reducer, outputs, chunks: 1, picked_runs, cost }), 0..inputs))
     }
 
     fn cost(&self) -> Cost {

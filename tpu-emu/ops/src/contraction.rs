@@ -1,7 +1,8 @@
 //! The kernel behind the operations that multiply two arrays over pairs of axes.
 use super::precision::{Unit, arithmetic};
-use super::{Absorbed, Cost, Cx, Kernel, Lowered, Site};
+use super::{Absorbed, Cost, Cx, Kernel, Lowered, Regrouped, Site};
 use crate::tuning::MIN_OUTER_ELEMENTS;
+use std::ops::Range;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::element::{Number, for_dtype};
@@ -134,14 +135,22 @@ impl Kernel for Product {
         let plan = match *work {
             Absorbed::View(operand, strides) => self.plan.through(operand, strides),
             Absorbed::Converted(operand, from) => self.plan.converted(operand, from),
-            Absorbed::Turned(wanted) => self.plan.turned(wanted),
+            Absorbed::Ordered(wanted) => self.plan.ordered(wanted, false),
+            Absorbed::Turned(wanted) => self.plan.ordered(wanted, true),
             Absorbed::Narrowed(result) => self.plan.narrowed(result),
         };
         Some(Arc::new(Self { plan: plan? }))
     }
 
-    fn part(&self, _: usize, parts: usize) -> Option<(Arc<dyn Kernel>, usize)> {
-        Some((Arc::new(Self { plan: self.plan.part_of_rows(parts)? }), 1))
+    fn regrouped(&self) -> Option<Regrouped> {
+        let of = self.plan.regrouped()?;
+        let kernel = Arc::new(Self { plan: of.contraction });
+        Some(Regrouped { kernel, dims: of.dims, strides: of.strides })
+    }
+
+    fn part(&self, _: usize, parts: usize) -> Option<(Arc<dyn Kernel>, Range<usize>)> {
+        let (plan, taken) = self.plan.part_of_result(parts)?;
+        Some((Arc::new(Self { plan }), taken))
     }
 
     fn rounds(&self, operand: usize) -> bool {

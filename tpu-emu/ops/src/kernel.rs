@@ -6,6 +6,7 @@ use crate::custom_call::CallKernel;
 use crate::host_transfer::{Channel, HostTransfers};
 use crate::replica_exchange::Others;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
@@ -66,10 +67,24 @@ pub enum Absorbed<'a> {
     View(usize, &'a [isize]),
     /// This operand is an array of this type that is converted, which is read.
     Converted(usize, DType),
+    /// The result is wanted in this order.
+    Ordered(&'a AccessMap),
     /// The result is wanted in this order; the two operands change places.
     Turned(&'a AccessMap),
     /// The result is wanted in this type, of fewer bits.
     Narrowed(DType),
+}
+
+/// A kernel whose result has other axes, or another order of them.
+#[derive(Debug)]
+pub struct Regrouped {
+    /// The kernel.
+    pub kernel: Arc<dyn Kernel>,
+    /// The extents of its result.
+    pub dims: Vec<usize>,
+    /// Elements of its result from one index to the next of each axis of the result that was asked
+    /// for, but of those with one index.
+    pub strides: Vec<isize>,
 }
 
 /// A compiled operation: shapes, types and index maps are decided; bytes in, bytes out.
@@ -126,10 +141,15 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     }
 
     /// The kernel that makes one of so many equal parts of its results along their first axis, of
-    /// so many indices, with the same bits, and how many of its operands, from the first one on, it
-    /// takes such parts of. `None` where its work is not in such parts.
-    fn part(&self, first: usize, parts: usize) -> Option<(Arc<dyn Kernel>, usize)> {
+    /// so many indices, with the same bits, and the operands that it takes such parts of. `None` where
+    /// its work is not in such parts.
+    fn part(&self, first: usize, parts: usize) -> Option<(Arc<dyn Kernel>, Range<usize>)> {
         let _ = (first, parts);
+        None
+    }
+
+    /// The kernel that has the same result in other axes and needs less scratch memory for that.
+    fn regrouped(&self) -> Option<Regrouped> {
         None
     }
 

@@ -172,7 +172,7 @@ pub use call_compiler::CallCompiler;
 pub use entry::{
     CollectiveKind, DeviceDependence, Entry, LayoutRule, Relayout, ShardingRule, Simplification,
 };
-pub use kernel::{Absorbed, Cost, Cx, Kernel, Reduced, Sorts};
+pub use kernel::{Absorbed, Cost, Cx, Kernel, Reduced, Regrouped, Sorts};
 pub use resolve::{
     CALL, CUSTOM_CALL, MANUAL_COMPUTATION, MANUAL_YIELD, Operator, STRUCTURAL, Structural, YIELD,
     callee, find, full_name, name_of, top_k,

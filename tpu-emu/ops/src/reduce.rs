@@ -6,6 +6,7 @@ use super::{
 };
 use crate::tuning::MAX_REDUCE_ROW_PARTS;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -174,9 +175,9 @@ impl<F: Fold> Kernel for FixedReduce<F> {
         Some(Arc::from(dispatch_converted(combiner, [from, to], make)?))
     }
 
-    fn part(&self, first: usize, parts: usize) -> Option<(Arc<dyn Kernel>, usize)> {
+    fn part(&self, first: usize, parts: usize) -> Option<(Arc<dyn Kernel>, Range<usize>)> {
         let plan = self.plan.part(first, parts)?;
-        Some((Arc::new(Self::new(plan, self.cost.part(parts), self.of)), 1))
+        Some((Arc::new(Self::new(plan, self.cost.part(parts), self.of)), 0..1))
     }
 
     fn cost(&self) -> Cost {

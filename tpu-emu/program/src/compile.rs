@@ -7,7 +7,9 @@
 //! 4. One update to a row (`passes/one_hot`), from graph to graph.
 //! 5. Sums of padded arrays (`passes/joined_pads`), from graph to graph.
 //! 6. Picked elements (`passes/picked`), from graph to graph.
-//! 7. Rounded values (`passes/rounded`), from graph to graph.
+//! 7. Rounded values (`passes/rounded`), masks over all axes (`passes/spread_masks`), views before
+//!    operations on elements (`passes/lifted_views`), products with other axes (`passes/regrouped_products`), and parts of
+//!    arrays (`passes/parted`), from graph to graph.
 //! 8. Dead code (`passes/dead_code`), from graph to graph.
 //! 9. Absorbed work (`passes/absorbed_work`), from graph to graph.
 //! 10. Loop fusion (`passes/fuse/loop_fusion`), from graph to steps.
@@ -23,13 +25,13 @@ use crate::chip_plan::ChipProgram;
 use crate::graph::Graph;
 use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
 use crate::passes::{
-    absorbed_work, dead_code, joined_pads, loop_invariants, one_hot, parted, picked, rounded,
-    scalar_loops,
+    absorbed_work, dead_code, joined_pads, lifted_views, loop_invariants, one_hot, parted, picked,
+    regrouped_products, rounded, scalar_loops, spread_masks,
 };
 use crate::plan::{Plan, StorageForm, assign};
 use crate::recompute;
 use crate::tuning::{
-    ALWAYS_SHRUNK_BYTES, MIN_ONE_HOT_BYTES, MIN_PARTED_BYTES, MIN_PICKED_BYTES, MIN_ROUNDED_BYTES,
+    ALWAYS_SHRUNK_BYTES, MIN_LIFTED_BYTES, MIN_ONE_HOT_BYTES, MIN_PARTED_BYTES, MIN_PICKED_BYTES, MIN_ROUNDED_BYTES,
     MIN_SHRUNK_BYTES, SHRUNK_NODES,
 };
 
@@ -52,9 +54,13 @@ pub struct Passes {
     /// Bytes of an array that one product or reduction makes for the next from which on it is made
     /// part by part.
     pub(crate) parted_from: usize,
+    /// Bytes of an array from which on products give results in the order in which these are read,
+    /// if they absorb work.
+    pub(crate) lifted_from: usize,
     /// What nobody reads is not computed.
     pub(crate) dead_code: bool,
-    /// Products read what their operands are transposed or converted from.
+    /// Products read what their operands are transposed or converted from, and give results in the
+    /// order that is wanted.
     pub(crate) absorbed_work: bool,
     /// Elementwise operations share loops, and cheap values are made where they are read.
     pub(crate) loop_fusion: bool,
@@ -85,6 +91,7 @@ impl Passes {
         picked_from: MIN_PICKED_BYTES,
         rounded_from: MIN_ROUNDED_BYTES,
         parted_from: MIN_PARTED_BYTES,
+        lifted_from: MIN_LIFTED_BYTES,
         dead_code: true,
         absorbed_work: true,
         loop_fusion: true,
@@ -109,6 +116,7 @@ impl Passes {
         picked_from: usize::MAX,
         rounded_from: usize::MAX,
         parted_from: usize::MAX,
+        lifted_from: usize::MAX,
         dead_code: false,
         absorbed_work: false,
         loop_fusion: false,
@@ -187,6 +195,14 @@ fn shrunk(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> (StepB
     }
     picked::pick(graph, passes.picked_from);
     rounded::round(graph, passes.rounded_from);
+    if passes.absorbed_work {
+        spread_masks::spread(graph, passes.lifted_from);
+        let lifted = lifted_views::lift(graph, passes.lifted_from);
+        regrouped_products::regroup(graph, passes.lifted_from);
+        if lifted && passes.dead_code {
+            dead_code::eliminate(graph);
+        }
+    }
     parted::part(graph, passes.parted_from);
     let planned = planner(storage, passes);
     let first = planned(graph);

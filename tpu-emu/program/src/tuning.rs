@@ -61,6 +61,10 @@ pub(crate) const MIN_PICKED_PARTS: usize = 4;
 /// Operations that are done for picked elements alone.
 pub(crate) const MAX_PICKED_NODES: usize = 32;
 
+/// Bytes of an array from which on a product gives its result in the order in which that is read behind
+/// operations on elements: less is not worth looking for.
+pub(crate) const MIN_LIFTED_BYTES: usize = 16 << 20;
+
 /// Bytes of an array that one product or reduction makes for the next from which on it is made part
 /// by part.
 pub(crate) const MIN_PARTED_BYTES: usize = 64 << 20;
@@ -196,9 +200,13 @@ pub(crate) const MIN_ROUNDED_BYTES: usize = 1 << 20;
 /// Bytes of a product from which on it is asked whether a chip keeps it in wider elements.
 pub(crate) const MIN_WIDENED_BYTES: usize = 1 << 20;
 
-/// Elements of a row of scores from which on a chip's product does not make it at one time: of 3,072
-/// it does.
+/// Elements of a row of masked scores from which on a chip's product does not make it at one time: of
+/// 3,072 it does.
 pub(crate) const MIN_SCORES_ELEMENTS: usize = 4096;
+
+/// Elements of a query, each of which is a term of a score, from which on a chip stores scores before
+/// it makes their exponentials: of 64 it does not.
+pub(crate) const MIN_STORED_QUERY_ELEMENTS: usize = 128;
 
 /// Bytes of a program's temporaries from which on values are made again rather than kept: a small
 /// program is to be compiled at once.

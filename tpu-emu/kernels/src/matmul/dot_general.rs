@@ -1,6 +1,8 @@
 //! Sums of products over axes of two arrays, as matrix products over strided views.
 mod variants;
 
+pub use variants::Regrouped;
+
 use super::accumulate::Work;
 use super::blocked::{self, ProductTile};
 use super::gemm_crate::{Extent, Matrix};

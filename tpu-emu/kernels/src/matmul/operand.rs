@@ -11,6 +11,9 @@ use tpu_base::tensor::{DType, Shape};
 /// Extent of an axis and the elements from one index to the next.
 pub(crate) type ExtentStride = (usize, usize);
 
+/// An axis that batches and that an array does not have.
+const REPEATED: ExtentStride = (1, 0);
+
 /// Axes as one: `None` where a single stride does not reach all their elements in order.
 pub(crate) fn merged(axes: &[ExtentStride]) -> Option<ExtentStride> {
     let long = axes.iter().filter(|axis| axis.0 != 1);
@@ -30,27 +33,51 @@ pub(super) struct OperandArray {
     dims: Box<[usize]>,
     /// Elements from one index of each axis to the next.
     strides: Vec<usize>,
-    /// The axes that batch, those of the rows, and those of the columns.
-    axes: [Vec<usize>; 3],
+    /// The axes that batch; nothing for one that the other operand alone has, of which each index
+    /// has the same elements.
+    batch: Vec<Option<usize>>,
+    /// The axes of the rows, and those of the columns.
+    axes: [Vec<usize>; 2],
 }
 
 impl OperandArray {
     /// A dense array.
-    pub(super) fn new(shape: &Shape, axes: [&[usize]; 3]) -> Self {
+    pub(super) fn new(shape: &Shape, [batch, rows, columns]: [&[usize]; 3]) -> Self {
         let (dtype, dims, strides) = (shape.dtype, shape.dims.clone(), shape.strides());
-        Self { dtype, stored: dtype, dims, strides, axes: axes.map(<[usize]>::to_vec) }
+        let batch = batch.iter().copied().map(Some).collect();
+        let axes = [rows, columns].map(<[usize]>::to_vec);
+        Self { dtype, stored: dtype, dims, strides, batch, axes }
     }
 
-    /// One of so many equal parts of it along its first axis, which is that of the rows that changes
-    /// slowest.
-    pub(super) fn part(&self, parts: usize) -> Option<Self> {
-        let first = *self.dims.first().filter(|_| self.axes[1].first() == Some(&0))?;
+    /// The axes that batch, those of the rows, and those of the columns.
+    pub(super) fn axes(&self) -> (&[Option<usize>], [&[usize]; 2]) {
+        (&self.batch, self.axes.each_ref().map(Vec::as_slice))
+    }
+
+    /// The same array with axes in another order, or among those that batch.
+    pub(super) fn with_axes(&self, batch: Vec<Option<usize>>, axes: [Vec<usize>; 2]) -> Self {
+        Self { batch, axes, ..self.clone() }
+    }
+
+    /// The indices of an axis, and the elements from one to the next.
+    pub(super) fn axis(&self, axis: usize) -> ExtentStride {
+        (self.dims[axis], self.strides[axis])
+    }
+
+    /// One of so many equal parts of it along its first axis of several indices, which is that axis of
+    /// those that batch, or that of the rows that changes slowest.
+    pub(super) fn part(&self, batch: Option<usize>, parts: usize) -> Option<Self> {
+        let axis = batch.map_or(self.axes[0].first().copied(), |at| self.batch[at])?;
+        let first = self.dims[axis];
+        if self.dims[..axis].iter().any(|&dim| dim != 1) {
+            return None;
+        }
         let dense = Shape::new(self.dtype, self.dims.clone()).strides();
         if self.strides != dense || !first.is_multiple_of(parts) {
             return None;
         }
         let mut part = self.clone();
-        part.dims[0] = first / parts;
+        part.dims[axis] = first / parts;
         Some(part)
     }
 
@@ -78,8 +105,8 @@ impl OperandArray {
 
     /// The same array as the other operand: what is a row for the one is a column for the other.
     pub(super) fn turned(&self) -> Self {
-        let [batch, rows, columns] = self.axes.clone();
-        Self { axes: [batch, columns, rows], ..self.clone() }
+        let [rows, columns] = self.axes.clone();
+        Self { axes: [columns, rows], ..self.clone() }
     }
 
     /// The same numbers where they are converted from elements of another type.
@@ -113,7 +140,10 @@ impl ProductOperand {
         let axes = |list: &Vec<usize>| -> Vec<ExtentStride> {
             list.iter().map(|&axis| (dims[axis], strides[axis])).collect()
         };
-        let [batch, rows, columns] = array.axes.each_ref().map(axes);
+        let [rows, columns] = array.axes.each_ref().map(axes);
+        let batch = array.batch.iter();
+        let batch = batch.map(|&axis| axis.map_or(REPEATED, |axis| (dims[axis], strides[axis])));
+        let batch: Vec<ExtentStride> = batch.collect();
         let elements = dims.iter().product();
         let load = match arithmetic.kind {
             SumType::F32 => f32::load(arithmetic, dtype),
@@ -138,7 +168,7 @@ impl ProductOperand {
         let width = count(&columns);
         let mut stride = width.saturating_mul(count(&rows));
         let mut dense = batch.clone();
-        for axis in dense.iter_mut().rev() {
+        for axis in dense.iter_mut().rev().filter(|axis| **axis != REPEATED) {
             axis.1 = stride;
             stride = stride.saturating_mul(axis.0);
         }

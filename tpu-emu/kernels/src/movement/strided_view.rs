@@ -78,6 +78,11 @@ impl AccessMap {
         }
     }
 
+    /// The extents and strides of its joined axes, major first, where it begins at the first element.
+    pub fn from_first(&self) -> Option<&[(usize, isize)]> {
+        (self.offset == 0).then_some(&self.axes)
+    }
+
     /// Whether the result has no element.
     fn is_empty(&self) -> bool {
         self.axes[0].0 == 0

@@ -8,7 +8,7 @@
 //! | the last | elements of an elementwise result are looked up in what it is made of (`passes/picked`) | the loss comes last: the result, and the products that it is made of |
 //! | a product that a loss is made of, between two loops or where a reduction of each row reads what is looked up | the same | the loss comes where it stands: the result beside all that lives there, also what is f32 by the first row, in place of the product if that is as large |
 //! | a loss by logarithms, which a loop of their own makes, of a program that gathers several arrays from other devices | the same | where it stands too, and beside the product |
-//! | scores of attention in long rows | exponentials take the place of scores | both in f32 |
+//! | scores of attention of many terms, or in long masked rows (`scores`) | exponentials take the place of scores | both in f32 |
 //! | loops that multiply by matrices of f32 | these, taken from an array that loops do not change | all that they are taken from once more in bf16, from the first of these loops to the last |
 //! | any of a program that gathers several arrays of 16 bits from other devices | the gathered array that is read | one more, which arrives meanwhile |
 //!
@@ -40,7 +40,7 @@ pub(crate) struct ChipProgram {
     loss: Option<Loss>,
     /// Products in 16 bits that are kept in f32, as the steps that make them.
     widened: FxHashSet<(LocationId, Shape)>,
-    /// Scores of attention in long rows.
+    /// Scores of attention that are stored twice.
     scores: Scores,
     /// Weights of f32 that loops multiply by.
     weights: Weights,

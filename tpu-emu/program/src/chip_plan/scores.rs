@@ -1,19 +1,29 @@
-//! Scores of attention whose rows are longer than a chip's product makes at one time.
+//! Scores of attention that a chip stores twice.
+//!
+//! | scores that become probabilities | arrays of f32 |
+//! |---|---|
+//! | of products of 16 bits that are wanted in 16 bits | none |
+//! | wanted in f32, whose probabilities nothing but one more product reads, each a sum of 128 terms or more | two, but where rows of queries that share keys have their greatest taken as they are, and where another order of rows and columns is all that a view makes |
+//! | wanted in f32, in rows of 4,096 or more behind a mask, which no view comes between | two |
+//! | others | one |
+//!
+//! Source: what libtpu 0.0.51 says of some 150 forward passes of attention on a v5e.
 use super::is_narrow;
-use super::reductions;
-use crate::graph::{Graph, Node, NodeKind};
+use crate::graph::{Graph, Node, NodeKind, ValueId};
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
-use crate::tuning::{MIN_SCORES_ELEMENTS, MIN_SHRUNK_BYTES};
+use crate::tuning::{MIN_STORED_QUERY_ELEMENTS, MIN_SCORES_ELEMENTS, MIN_SHRUNK_BYTES};
 use std::collections::HashSet;
 use std::sync::Arc;
-use tpu_base::tensor::{DType, Shape};
+use tpu_base::tensor::DType;
+use tpu_base::tensor::Shape;
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_stablehlo::ir::LocationId;
 
-/// Products of many matrices of 16 bits whose rows become probabilities, as the steps that make
-/// them. Of short rows the product itself makes exponentials; long ones are stored in f32 first,
-/// and once more as these.
+/// Products of many matrices of 16 bits whose rows become probabilities, and that a chip stores in
+/// f32 first and once more as exponentials: as the steps that make them, and the elements of these,
+/// in whatever order.
 #[derive(Debug, Default)]
-pub(super) struct Scores(HashSet<(LocationId, Shape)>);
+pub(super) struct Scores(HashSet<(LocationId, DType, usize)>);
 
 impl Scores {
     /// Looks at a product.
@@ -21,17 +31,23 @@ impl Scores {
         let [result] = node.results[..] else { return };
         let shape = &graph.value(result).shape;
         if shape.elements() * size_of::<f32>() < MIN_SHRUNK_BYTES
-            || shape.dims.last().is_none_or(|&last| last < MIN_SCORES_ELEMENTS)
             || !node.shapes.iter().all(|operand| is_narrow(operand.dtype))
-            || !multiplies_many(node, shape)
         {
             return;
         }
-        let is_long = |of: &[usize; 3]| of[1] >= MIN_SCORES_ELEMENTS && of[2] == 1;
-        let long = reductions::of(graph, block, result).into_iter().filter(is_long);
+        let Some(pairs) = Pairs::of(node, shape) else { return };
+        let chain = ScoreChain::of(graph, block, result);
+        let is_long = chain.length >= MIN_SCORES_ELEMENTS && chain.is_masked;
+        let shares = pairs.axes_of_rows > 1;
+        let as_they_are = shares && !chain.is_masked && !chain.has_view;
+        let turned = !shares && chain.view_is_first;
+        let is_read_once = chain.products == 1 && chain.is_divided;
+        let is_deep = pairs.summed.round() >= MIN_STORED_QUERY_ELEMENTS as f64 && !as_they_are && !turned;
+        let deep = is_read_once && is_deep;
         // The greatest, and the sum.
-        if long.count() > 1 {
-            self.0.insert((node.location, shape.clone()));
+        let stored = deep || (is_long && (!chain.has_view || chain.view_is_first));
+        if stored && chain.is_wide && chain.rows >= 2 {
+            self.0.insert((node.location, shape.dtype, shape.elements()));
         }
     }
 
@@ -42,7 +58,7 @@ impl Scores {
         }
         let stored = plan.slots.iter().filter_map(|slot| {
             let shape = slot.shape.as_ref()?;
-            if !self.0.contains(&(slot.location, shape.clone())) {
+            if !self.0.contains(&(slot.location, shape.dtype, shape.elements())) {
                 return None;
             }
             let wide = shape.with(DType::F32);
@@ -65,15 +81,92 @@ pub(super) fn live_at(
     slots.iter().filter(lives).map(bytes).sum()
 }
 
-/// Whether a product multiplies several pairs of matrices, each with each other one of the pair.
-fn multiplies_many(node: &Node, result: &Shape) -> bool {
-    let (NodeKind::Kernel(kernel), [left, right]) = (&node.work, &node.shapes[..]) else {
-        return false;
-    };
-    let elements = [left, right, result].map(|of| of.elements() as f64);
-    let summed = kernel.cost().flops / 2.0 / elements[2];
-    // Of `b` pairs of `m` by `k` and `n` by `k`.
-    elements[0] * elements[1] > 1.5 * elements[2] * summed * summed
+/// Several pairs of matrices that a product multiplies.
+struct Pairs {
+    /// Terms of each sum.
+    summed: f64,
+    /// Axes of the rows that have several indices.
+    axes_of_rows: usize,
+}
+
+impl Pairs {
+    /// Those of a product with this result, if each matrix is multiplied by the other one of its pair.
+    fn of(node: &Node, result: &Shape) -> Option<Self> {
+        let (NodeKind::Kernel(kernel), [left, right]) = (&node.work, &node.shapes[..]) else {
+            return None;
+        };
+        let elements = [left, right, result].map(|of| of.elements() as f64);
+        let summed = kernel.cost().flops / 2.0 / elements[2];
+        // Of `b` pairs of `m` by `k` and `n` by `k`.
+        let pairs = elements[0] * elements[1] / (elements[2] * summed * summed);
+        let mut before = 1.0;
+        let rest = result.dims.iter().skip_while(|&&dim| {
+            before *= dim as f64;
+            before <= pairs * 1.5
+        });
+        let axes = rest.filter(|&&dim| dim != 1).count();
+        (pairs > 1.5).then(|| Self { summed, axes_of_rows: axes.saturating_sub(1) })
+    }
+}
+
+/// What becomes of scores, element by element.
+#[derive(Debug, Default)]
+struct ScoreChain {
+    /// Whether they have 32 bits before anything is done with them.
+    is_wide: bool,
+    /// Whether some are chosen by a mask.
+    is_masked: bool,
+    /// Whether they are divided by what others are.
+    is_divided: bool,
+    /// Whether they are seen in another order, and whether the product is.
+    has_view: bool,
+    view_is_first: bool,
+    /// Reductions of rows, and the elements of a row.
+    rows: usize,
+    length: usize,
+    /// Others that read what they become.
+    products: usize,
+}
+
+impl ScoreChain {
+    fn of(graph: &Graph, block: &[Node], scores: ValueId) -> Self {
+        let shape = &graph.value(scores).shape;
+        let mut found = Self { is_wide: shape.dtype == DType::F32, ..Self::default() };
+        let mut values = vec![scores];
+        for node in block {
+            let [result] = node.results[..] else { continue };
+            if !node.operands.iter().any(|of| values.contains(of)) {
+                continue;
+            }
+            let first = node.operands.contains(&scores);
+            let whole = graph.value(result).shape.elements() == shape.elements();
+            match &node.work {
+                NodeKind::Elementwise(op) if whole => {
+                    found.is_masked |= found.rows == 0 && op.kind == ElementwiseKind::Select;
+                    found.is_divided |= op.kind == ElementwiseKind::Divide;
+                    let widens = op.kind == ElementwiseKind::Convert && op.result == DType::F32;
+                    found.is_wide |= first && widens;
+                    values.push(result);
+                }
+                NodeKind::Access(_) if whole => {
+                    if found.rows == 0 {
+                        found.has_view = true;
+                        found.view_is_first |= first;
+                    }
+                    values.push(result);
+                }
+                NodeKind::Kernel(kernel) => match kernel.reduction() {
+                    Some(reduced) if reduced.dims[2] == 1 => {
+                        (found.rows, found.length) = (found.rows + 1, reduced.dims[1]);
+                    }
+                    Some(_) => {}
+                    None => found.products += 1,
+                },
+                _ => found.products += 1,
+            }
+        }
+        found
+    }
 }
 
 #[cfg(test)]
@@ -85,22 +178,36 @@ mod tests {
     use crate::plan::StorageForm;
 
     /// The arena of a program that makes probabilities of the scores of so many pairs of matrices,
-    /// and what a chip stores beside it.
-    fn told(pairs: &str, rows: usize, columns: usize, element: &str) -> (usize, usize) {
+    /// each of which is the sum of so many terms, and what a chip stores beside it.
+    fn told(
+        pairs: &str,
+        [rows, columns, terms]: [usize; 3],
+        element: &str,
+        is_masked: bool,
+    ) -> (usize, usize) {
         let all = format!("tensor<{pairs}{rows}x{columns}xf32>");
         let sums = format!("tensor<{pairs}{rows}xf32>");
         let (axes, last) = if pairs.is_empty() { ("0", 1) } else { ("0, 1", 2) };
         let batch = if pairs.is_empty() { "" } else { "batching_dims = [0] x [0], " };
         let (left, right) = (
-            format!("tensor<{pairs}{rows}x8x{element}>"),
-            format!("tensor<{pairs}{columns}x8x{element}>"),
+            format!("tensor<{pairs}{rows}x{terms}x{element}>"),
+            format!("tensor<{pairs}{columns}x{terms}x{element}>"),
         );
         let narrow = format!("tensor<{pairs}{rows}x{columns}x{element}>");
-        let (inner, out) = (last - 1, format!("tensor<{pairs}{rows}x8xf32>"));
+        let (inner, out) = (last - 1, format!("tensor<{pairs}{rows}x{terms}xf32>"));
+        let mask = all.replace("f32", "i1");
+        let select = format!(
+            "%i = stablehlo.iota dim = {last} : {all}
+               %k = stablehlo.compare GT, %o, %i : ({all}, {all}) -> {mask}
+               %t = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> {all}
+               %p = stablehlo.select %k, %o, %t : {mask}, {all}"
+        );
+        let select = if is_masked { select } else { format!("%p = stablehlo.abs %o : {all}") };
         let text = format!(
             "func.func public @main(%x: {left}, %y: {right}) -> {out} {{
-               %p = stablehlo.dot_general %x, %y, {batch}contracting_dims = [{last}] x [{last}] : ({left}, {right}) -> {all}
+               %o = stablehlo.dot_general %x, %y, {batch}contracting_dims = [{last}] x [{last}] : ({left}, {right}) -> {all}
                %c = stablehlo.constant dense<0.0> : tensor<f32>
+               {select}
                %m = stablehlo.reduce(%p init: %c) applies stablehlo.maximum across dimensions = [{last}] : ({all}, tensor<f32>) -> {sums}
                %b = stablehlo.broadcast_in_dim %m, dims = [{axes}] : ({sums}) -> {all}
                %s = stablehlo.subtract %p, %b : {all}
@@ -121,15 +228,21 @@ mod tests {
     }
 
     #[test]
-    fn long_rows_of_scores_lie_beside_their_exponentials() {
+    fn deep_scores_and_long_masked_ones_are_stored_twice() {
         let (columns, rows) = (MIN_SCORES_ELEMENTS, MIN_SHRUNK_BYTES / MIN_SCORES_ELEMENTS / 4);
-        let (arena, beside) = told("2x", rows, columns, "bf16");
         let bytes = 2 * rows * columns * 4;
-        assert!(arena + beside >= 2 * bytes, "{arena} and {beside} of {bytes}");
-        assert!(beside > 0 && beside <= bytes, "{beside}");
-        assert_eq!(told("2x", rows, columns - 1, "bf16").1, 0, "rows that a product makes");
-        assert_eq!(told("2x", rows, columns, "f32").1, 0, "products of f32");
-        assert_eq!(told("", 2 * rows, columns, "bf16").1, 0, "logits");
-        assert_eq!(told("2x", 8, columns, "bf16").1, 0, "small ones");
+        for (shape, is_masked) in
+            [([rows, columns, 8], true), ([2 * rows, columns / 2, 128], false)]
+        {
+            let (arena, beside) = told("2x", shape, "bf16", is_masked);
+            assert!(arena + beside >= 2 * bytes, "{arena} and {beside} of {bytes}");
+            assert!(beside > 0 && beside <= bytes, "{beside}");
+        }
+        assert_eq!(told("2x", [rows, columns, 8], "bf16", false).1, 0, "without a mask");
+        assert_eq!(told("2x", [rows, columns - 1, 8], "bf16", true).1, 0, "made by a product");
+        assert_eq!(told("2x", [rows, columns, 64], "bf16", false).1, 0, "of fewer terms");
+        assert_eq!(told("2x", [rows, columns, 128], "f32", true).1, 0, "products of f32");
+        assert_eq!(told("", [2 * rows, columns, 128], "bf16", true).1, 0, "logits");
+        assert_eq!(told("2x", [8, columns, 128], "bf16", true).1, 0, "small ones");
     }
 }

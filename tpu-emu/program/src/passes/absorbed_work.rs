@@ -9,7 +9,7 @@
 //! |---|---|
 //! | transpose of an operand | the product reads the array that is transposed |
 //! | conversion of an operand | the product, or the sum, reads the array that is converted |
-//! | transpose of a result | the operands change places |
+//! | transpose of a result | the operands change places, or an axis of one of them batches |
 //! | conversion of a result to fewer bits | the product rounds its sums to them |
 //!
 //! * A conversion to a narrower type stays unless what is converted is in memory for longer anyway.
@@ -17,7 +17,7 @@
 //!   `MIN_ABSORBED_BYTES`.
 //! * [`Kernel::absorbing`] says whether a product can do it with the same bits.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
-use crate::tuning::MIN_ABSORBED_BYTES;
+use crate::tuning::{MIN_ABSORBED_BYTES, MIN_LIFTED_BYTES};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
@@ -220,8 +220,13 @@ impl AbsorbingBlock<'_> {
         let of = &self.nodes[maker];
         let Some(kernel) = product(of).filter(|_| of.results[..] == [source]) else { return false };
         let (changed, turns) = match &node.work {
-            NodeKind::Access(access) if access.offset == 0 => {
-                (kernel.absorbing(&Absorbed::Turned(&AccessMap::new(access, &to.dims))), true)
+            NodeKind::Access(access) => {
+                let wanted = AccessMap::new(access, &to.dims);
+                let large = to.bytes() >= MIN_LIFTED_BYTES;
+                let ordered = large.then(|| kernel.absorbing(&Absorbed::Ordered(&wanted)));
+                let ordered = ordered.flatten();
+                let turns = ordered.is_none();
+                (ordered.or_else(|| kernel.absorbing(&Absorbed::Turned(&wanted))), turns)
             }
             NodeKind::Elementwise(op) => (kernel.absorbing(&Absorbed::Narrowed(op.result)), false),
             _ => (None, false),

@@ -10,7 +10,7 @@ use tpu_kernels::movement::strided_view::{Access, signed};
 /// Bytes that rows of arrays begin at multiples of.
 const ALIGN: usize = 64;
 
-/// Nodes that run over parts of the first axis of arrays.
+/// Nodes that run over parts of the first axis of arrays that has several indices.
 pub(super) struct Group {
     /// The numbers of the nodes in their block.
     pub(super) inside: BTreeSet<usize>,
@@ -23,13 +23,13 @@ pub(super) struct Group {
 }
 
 /// Where the values of a block are made and read.
-pub(super) struct ReadersAndMakers {
+pub(in crate::passes) struct ReadersAndMakers {
     makers: FxHashMap<ValueId, usize>,
     readers: FxHashMap<ValueId, Vec<usize>>,
 }
 
 impl ReadersAndMakers {
-    pub(super) fn of(code: &Subgraph) -> Self {
+    pub(in crate::passes) fn of(code: &Subgraph) -> Self {
         let mut uses = Self { makers: FxHashMap::default(), readers: FxHashMap::default() };
         for (at, node) in code.nodes.iter().enumerate() {
             uses.makers.extend(node.results.iter().map(|&value| (value, at)));
@@ -38,6 +38,29 @@ impl ReadersAndMakers {
             }
         }
         uses
+    }
+
+    /// The place of the node that makes a value.
+    pub(in crate::passes) fn maker(&self, value: ValueId) -> Option<usize> {
+        self.makers.get(&value).copied()
+    }
+
+    /// The places of the nodes that read a value, but of one that reads it once; nothing where the
+    /// block gives it back.
+    pub(in crate::passes) fn other_readers(
+        &self,
+        code: &Subgraph,
+        value: ValueId,
+        but: usize,
+    ) -> Option<Vec<usize>> {
+        let (own, others): (Vec<usize>, Vec<usize>) =
+            self.readers.get(&value)?.iter().partition(|&&reader| reader == but);
+        (own.len() == 1 && !code.results.contains(&value)).then_some(others)
+    }
+
+    /// Whether one operand of one node is all that reads a value.
+    pub(in crate::passes) fn is_read_once(&self, code: &Subgraph, value: ValueId) -> bool {
+        self.readers.get(&value).is_some_and(|of| of.len() == 1) && !code.results.contains(&value)
     }
 }
 
@@ -59,9 +82,10 @@ impl Group {
         least: usize,
     ) -> Option<Self> {
         let node = &code.nodes[first];
-        let rows = *graph.value(*node.results.first()?).shape.dims.first()?;
+        let rows = rows_of(&graph.value(*node.results.first()?).shape)?;
         let looked = Looked { graph, code, uses, rows, small: least / PARTS_OF_PARTED_BYTES };
-        let inside = looked.grown(first)?;
+        let batched = looked.is_batched(node);
+        let inside = if batched { looked.narrowed(first)? } else { looked.grown(first)? };
         let made: Vec<ValueId> =
             inside.iter().flat_map(|&at| code.nodes[at].results.iter().copied()).collect();
         let is_given = |value: &ValueId| {
@@ -93,19 +117,20 @@ impl Group {
         let counts = |&at: &usize| {
             let node = &code.nodes[at];
             let width = graph.value(node.results[0]).shape.dtype.host_bytes();
-            matches!(node.work, NodeKind::Iota(0)).then_some(width)
+            counts_rows(node, &graph.value(node.results[0]).shape).then_some(width)
         };
         let fits = |&parts: &usize| {
             let line = |width: usize| (rows / parts * width).is_multiple_of(ALIGN);
             let even = |&value: &ValueId| (graph.bytes(value) / parts).is_multiple_of(ALIGN);
             rows.is_multiple_of(parts)
-                && largest / parts <= part
+                && (largest / parts <= part || (batched && parts == rows))
                 && given.iter().all(even)
                 && inside.iter().filter_map(counts).all(line)
                 && inside.iter().all(|&at| looked.taken(&code.nodes[at], &inside).iter().all(even))
                 && inside.iter().all(|&at| looked.parted(&code.nodes[at], parts).is_some())
         };
-        let parts = (2..=rows / MIN_PART_ROWS).find(fits)?;
+        let least_rows = if batched { 1 } else { MIN_PART_ROWS };
+        let parts = (2..=rows / least_rows).find(fits)?;
         Some(Self { inside, first, rows, parts, given })
     }
 }
@@ -148,12 +173,80 @@ impl Looked<'_> {
         // What a node takes as a whole is not made in parts.
         let whole = |at: &usize| {
             let node = &self.code.nodes[*at];
-            let taken = taken_parts(node, self.rows);
+            let taken = taken_parts(self.graph, node, self.rows);
             node.operands.iter().zip(&taken).all(|(value, &taken)| {
                 taken || self.uses.makers.get(value).is_none_or(|maker| !inside.contains(maker))
             })
         };
         inside.iter().all(whole).then_some(inside)
+    }
+
+    /// Whether a node is a product of several pairs of matrices, which follow each other.
+    fn is_batched(&self, node: &Node) -> bool {
+        let NodeKind::Kernel(kernel) = &node.work else { return false };
+        node.work.is_product() && kernel.part(self.rows, self.rows).is_some()
+    }
+
+    /// A product of several pairs of matrices, with the nodes that make one of its operands, of
+    /// fewer bits, of an array of as many elements: the other way would be to store both.
+    fn narrowed(&self, product: usize) -> Option<BTreeSet<usize>> {
+        let mut inside = BTreeSet::from([product]);
+        let mut open = vec![product];
+        while let Some(at) = open.pop() {
+            for value in self.taken(&self.code.nodes[at], &inside) {
+                let Some(&maker) = self.uses.makers.get(&value) else { continue };
+                let node = &self.code.nodes[maker];
+                if self.graph.bytes(value) < self.small
+                    || matches!(node.work, NodeKind::Kernel(_))
+                    || self.is_of_a_product(maker)
+                    || self.parted(node, 1).is_none()
+                {
+                    continue;
+                }
+                let Some(reducing) = self.between(value, &inside) else { continue };
+                let more = reducing.into_iter().chain([maker]);
+                open.extend(more.filter(|&node| inside.insert(node)));
+            }
+        }
+        let wide = |value: &ValueId| self.graph.value(*value).shape.clone();
+        let taken = self.taken(&self.code.nodes[product], &BTreeSet::new());
+        let narrows = taken.iter().map(wide).any(|operand| {
+            let made = |at: &usize| self.taken(&self.code.nodes[*at], &inside);
+            let wider = |from: &Shape| {
+                from.elements() == operand.elements() && from.bytes() > operand.bytes()
+            };
+            inside.iter().flat_map(made).map(|value| wide(&value)).any(|from| wider(&from))
+        });
+        let still = self.taken(&self.code.nodes[product], &inside);
+        (narrows && inside.len() > 1 && still.len() < taken.len()).then_some(inside)
+    }
+
+    /// The nodes that read a value and are not inside, and those that read what they make, if they
+    /// are reductions and operations on elements that end inside.
+    fn between(&self, value: ValueId, inside: &BTreeSet<usize>) -> Option<BTreeSet<usize>> {
+        let mut between = BTreeSet::new();
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            let readers = self.uses.readers.get(&value)?;
+            if self.code.results.contains(&value) || between.len() > MAX_PARTED_NODES {
+                return None;
+            }
+            for &reader in readers.iter().filter(|reader| !inside.contains(reader)) {
+                let node = &self.code.nodes[reader];
+                let fits = match &node.work {
+                    NodeKind::Kernel(kernel) => kernel.reduction().is_some(),
+                    NodeKind::Elementwise(_) | NodeKind::Access(_) => true,
+                    _ => false,
+                };
+                if !fits || self.parted(node, 1).is_none() {
+                    return None;
+                }
+                if between.insert(reader) {
+                    open.extend(&node.results);
+                }
+            }
+        }
+        Some(between)
     }
 
     /// Whether a node converts what a product makes for it alone to fewer bits: the product does so.
@@ -222,7 +315,7 @@ impl Looked<'_> {
 
     /// Whether a node can run over parts of its arrays.
     fn parted(&self, node: &Node, parts: usize) -> Option<()> {
-        let first = |shape: &Shape| shape.dims.first() == Some(&self.rows);
+        let first = |shape: &Shape| rows_of(shape) == Some(self.rows);
         let results = node.results.iter().all(|&value| first(&self.graph.value(value).shape));
         if node.effect || !results {
             return None;
@@ -231,14 +324,15 @@ impl Looked<'_> {
             NodeKind::Elementwise(_) => {
                 node.shapes.iter().all(|of| of.elements() == 1 || first(of))
             }
-            NodeKind::Access(access) => match access.strides.first() {
-                Some(0) => true,
-                _ => reads_rows(access, node, self.rows, &self.graph.value(node.results[0]).shape),
-            },
+            NodeKind::Access(access) => {
+                let result = &self.graph.value(node.results[0]).shape;
+                let stays = first_axis(result).is_some_and(|axis| access.strides[axis] == 0);
+                stays || reads_rows(access, node, self.rows, result)
+            }
             NodeKind::Iota(_) | NodeKind::Splat(_) => true,
             NodeKind::Kernel(kernel) => {
                 let (_, taken) = kernel.part(self.rows, parts)?;
-                node.shapes.iter().take(taken).all(first)
+                node.shapes.get(taken).is_some_and(|taken| taken.iter().all(first))
             }
             NodeKind::Constant(_)
             | NodeKind::While(..)
@@ -250,7 +344,7 @@ impl Looked<'_> {
 
     /// The arrays of which a node takes parts and that no node inside makes.
     fn taken(&self, node: &Node, inside: &BTreeSet<usize>) -> Vec<ValueId> {
-        let operands = node.operands.iter().zip(taken_parts(node, self.rows));
+        let operands = node.operands.iter().zip(taken_parts(self.graph, node, self.rows));
         let taken = operands.filter(|(_, taken)| *taken).map(|(&value, _)| value);
         taken
             .filter(|value| self.uses.makers.get(value).is_none_or(|at| !inside.contains(at)))
@@ -268,33 +362,51 @@ impl Looked<'_> {
 }
 
 /// Which operands a node takes parts of, for parts of its result.
-pub(super) fn taken_parts(node: &Node, rows: usize) -> Vec<bool> {
+pub(super) fn taken_parts(graph: &Graph, node: &Node, rows: usize) -> Vec<bool> {
     match &node.work {
         NodeKind::Elementwise(_) => node.shapes.iter().map(|of| of.elements() != 1).collect(),
         NodeKind::Access(access) => {
-            vec![access.strides.first().is_some_and(|&stride| stride != 0)]
+            let axis = first_axis(&graph.value(node.results[0]).shape);
+            vec![axis.is_some_and(|axis| access.strides[axis] != 0)]
         }
         NodeKind::Kernel(kernel) => {
-            let taken = kernel.part(rows, 1).map_or(0, |(_, taken)| taken);
-            (0..node.operands.len()).map(|index| index < taken).collect()
+            let taken = kernel.part(rows, 1).map_or(0..0, |(_, taken)| taken);
+            (0..node.operands.len()).map(|index| taken.contains(&index)).collect()
         }
         _ => Vec::new(),
     }
 }
 
-/// Whether each index of a view along its first axis reads that index of its operand.
+/// Whether each index of a view along its first axis of several indices reads that index of its
+/// operand.
 fn reads_rows(access: &Access, node: &Node, rows: usize, result: &Shape) -> bool {
     let [operand] = &node.shapes[..] else { return false };
-    if operand.dims.first() != Some(&rows) || operand.elements() == 0 {
+    if rows_of(operand) != Some(rows) || operand.elements() == 0 {
         return false;
     }
+    let Some(first) = first_axis(result) else { return false };
     let row = signed(operand.elements() / rows);
     let mut reach = signed(access.offset);
-    for (&stride, &dim) in access.strides.iter().zip(&result.dims).skip(1) {
+    for (&stride, &dim) in access.strides.iter().zip(&result.dims).skip(first + 1) {
         if stride < 0 {
             return false;
         }
         reach = reach.saturating_add(stride.saturating_mul(signed(dim.saturating_sub(1))));
     }
-    access.strides.first() == Some(&row) && reach < row
+    access.strides[first] == row && reach < row
+}
+
+/// The first axis that has several indices, or none.
+pub(super) fn first_axis(of: &Shape) -> Option<usize> {
+    of.dims.iter().position(|&dim| dim != 1)
+}
+
+/// The indices along that axis.
+fn rows_of(of: &Shape) -> Option<usize> {
+    first_axis(of).map(|axis| of.dims[axis])
+}
+
+/// Whether a node counts along that axis of its result.
+pub(super) fn counts_rows(node: &Node, result: &Shape) -> bool {
+    matches!(node.work, NodeKind::Iota(axis) if first_axis(result) == Some(axis))
 }

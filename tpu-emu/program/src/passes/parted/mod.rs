@@ -3,14 +3,15 @@
 //! Scores of which only the greatest of each row is wanted, or the indicators of a class that are
 //! multiplied by a table, need not be there as a whole: a chip makes their rows where it reads them.
 //! Here the nodes around such an array run several times, each time over equal parts of the first
-//! axis of all arrays that have it, and only what they give to others is stored as a whole.
+//! axis of several indices of all arrays that have it, and only what they give to others is stored as a whole.
 //!
 //! * A node can work so if each index of its result along that axis needs the same index of its
 //!   operands, or all of an operand: operations on elements, views, counts along other axes, and the
 //!   kernels that say so by [`Kernel::part`](tpu_ops::Kernel::part).
 //! * Everything that reads a large array must be among them, or the array is stored anyway.
 //! * A chip stores what a product makes for another product, or for two readers, so it is made as a
-//!   whole here too: a plan tells what a chip would store.
+//!   whole here too: a plan tells what a chip would store. Of scores that are stored in 32 bits it
+//!   makes probabilities in 16 bits inside of the product that reads them, pair by pair of matrices.
 //! * Rows that reductions alone work on are left to `fuse/row_fusion`, but for those that reduce
 //!   several arrays at once.
 //! * Sums have the order of the whole, so the bits are the same.
@@ -18,7 +19,8 @@ mod group;
 mod write;
 
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
-use group::{Group, ReadersAndMakers};
+use group::Group;
+pub(super) use group::ReadersAndMakers;
 
 /// Makes arrays of so many bytes part by part, where that can be done.
 pub(crate) fn part(graph: &mut Graph, least: usize) {
@@ -148,12 +150,64 @@ pub(crate) mod tests {
         }
     }
 
+    /// Attention whose scores have 32 bits and probabilities 16, as `jax.nn` writes it, and the bytes
+    /// of the scores.
+    fn attention(more: &str, results: &str) -> (String, usize) {
+        let (q, v) = ("tensor<4x96x3x24xbf16>", "tensor<4x160x3x24xbf16>");
+        let (scores, result) = ("tensor<4x3x96x160xf32>", "tensor<4x3x24x1x96xbf16>");
+        let (wide, row) = ("tensor<1x4x3x96x160xf32>", "tensor<1x4x3x96xf32>");
+        let narrow = "tensor<1x4x3x96x160xbf16>";
+        let rows = format!("across dimensions = [4] : ({wide}, tensor<f32>) -> {row}");
+        let spread = |to: &str, of: &str| {
+            format!(
+                "%{to} = stablehlo.broadcast_in_dim %{of}, dims = [0, 1, 2, 3] : ({row}) -> {wide}"
+            )
+        };
+        let text = format!(
+            "func.func public @main(%q: {q}, %k: {v}, %v: {v}) -> ({result}{results}) {{
+               %l = stablehlo.constant dense<0xFF800000> : tensor<f32>
+               %z = stablehlo.constant dense<0.0> : tensor<f32>
+               %g = stablehlo.dot_general %q, %k, batching_dims = [0, 2] x [0, 2], \
+                 contracting_dims = [3] x [3] : ({q}, {v}) -> {scores}
+               %s = stablehlo.reshape %g : ({scores}) -> {wide}
+               %m = stablehlo.reduce(%s init: %l) applies stablehlo.maximum {rows}
+               {}
+               %d = stablehlo.subtract %s, %n : {wide}
+               %e = stablehlo.exponential %d : {wide}
+               %t = stablehlo.reduce(%e init: %z) applies stablehlo.add {rows}
+               {}
+               %p = stablehlo.divide %e, %u : {wide}
+               %a = stablehlo.convert %p : ({wide}) -> {narrow}
+               %r = stablehlo.dot_general %v, %a, batching_dims = [0, 2] x [1, 2], \
+                 contracting_dims = [1] x [4] : ({v}, {narrow}) -> {result}
+               return %r{more} : {result}{results}
+             }}",
+            spread("n", "m"),
+            spread("u", "t"),
+        );
+        (text, 4 * 3 * 96 * 160 * 4)
+    }
+
+    #[test]
+    fn probabilities_of_fewer_bits_than_scores_are_made_pair_by_pair_of_matrices() {
+        let (text, scores) = attention("", "");
+        let arena = plan_under(&text, PARTED).arena;
+        assert!(arena < scores + scores / 4, "{arena} of {scores}");
+        assert!(plan_of(&text).arena >= scores + scores / 2, "small ones are made as a whole");
+        for numerics in [Numerics::Tpu, Numerics::Ieee] {
+            let wanted = results_under(numerics, &text, &[None; 3], Passes::ALL);
+            assert!(results_under(numerics, &text, &[None; 3], PARTED) == wanted, "{numerics:?}");
+        }
+        // What others read too is stored.
+        let (text, scores) = attention(", %a", ", tensor<1x4x3x96x160xbf16>");
+        assert_eq!(plan_under(&text, PARTED).arena, plan_of(&text).arena, "{scores}: {text}");
+    }
+
     #[test]
     fn what_a_chip_stores_is_made_as_a_whole() {
         let kept = format!(
             "%e = stablehlo.exponential %d : tensor<1024x96xf32>\n{}\n\
-             %r = stablehlo.transpose %e, dims = [1, 0] : (tensor<1024x96xf32>) -> \
-             tensor<96x1024xf32>",
+             %r = stablehlo.reverse %e, dims = [0] : tensor<1024x96xf32>",
             SUM.replace("%r", "%s")
         );
         let columns = "%r = stablehlo.reduce(%d init: %zero) applies stablehlo.add across \
@@ -169,7 +223,7 @@ pub(crate) mod tests {
              %r = stablehlo.dot_general %e, %w, contracting_dims = [1] x [0] : \
              (tensor<1024x96xf32>, tensor<96x24xf32>) -> tensor<1024x24xf32>";
         let programs = [
-            program(&kept, "tensor<96x1024xf32>"),
+            program(&kept, "tensor<1024x96xf32>"),
             program(columns, "tensor<96xf32>"),
             program(&twice, ROW),
             program(again, "tensor<1024x24xf32>"),

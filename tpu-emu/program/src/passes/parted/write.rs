@@ -1,5 +1,5 @@
 //! Nodes over parts of arrays, as one node that runs them.
-use super::group::{Group, taken_parts};
+use super::group::{Group, counts_rows, first_axis, taken_parts};
 use crate::graph::{EachRow, Graph, Node, NodeKind, Subgraph, ValueId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -37,24 +37,24 @@ impl Group {
                 }
                 continue;
             }
-            let taken = taken_parts(&node, self.rows);
+            let taken = taken_parts(graph, &node, self.rows);
             for (index, value) in node.operands.iter_mut().enumerate() {
                 if !taken.get(index).is_some_and(|&taken| taken) {
                     continue;
                 }
-                node.shapes[index].dims[0] /= self.parts;
+                self.take_part(&mut node.shapes[index]);
                 *value = *part_of.entry(*value).or_insert_with(|| {
                     let part = graph.add(node.shapes[index].clone());
                     give(*value, part);
                     part
                 });
             }
-            if matches!(node.work, NodeKind::Iota(0)) {
-                let of = graph.value(node.results[0]).shape.clone();
+            let of = graph.value(node.results[0]).shape.clone();
+            if counts_rows(&node, &of) {
                 let [line, part] = [self.rows, self.rows / self.parts]
                     .map(|count| graph.add(Shape::new(of.dtype, [count])));
                 let mut strides = vec![0; of.rank()];
-                strides[0] = 1;
+                strides[first_axis(&of).unwrap_or_default()] = 1;
                 node.shapes = vec![graph.value(part).shape.clone()];
                 before.push(Node { results: vec![line], shapes: Vec::new(), ..node.clone() });
                 node.work = NodeKind::Access(Access { offset: 0, strides });
@@ -63,7 +63,7 @@ impl Group {
             }
             for value in &mut node.results {
                 let mut shape = graph.value(*value).shape.clone();
-                shape.dims[0] /= self.parts;
+                self.take_part(&mut shape);
                 let part = graph.add(shape);
                 part_of.insert(*value, part);
                 *value = part;
@@ -90,5 +90,12 @@ impl Group {
         });
         code.nodes.extend(behind);
         place
+    }
+
+    /// Makes the extents of an array those of a part.
+    fn take_part(&self, of: &mut Shape) {
+        if let Some(axis) = first_axis(of) {
+            of.dims[axis] /= self.parts;
+        }
     }
 }
