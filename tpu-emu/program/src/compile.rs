@@ -31,8 +31,8 @@ use crate::passes::{
 use crate::plan::{Plan, StorageForm, assign};
 use crate::recompute;
 use crate::tuning::{
-    ALWAYS_SHRUNK_BYTES, MIN_LIFTED_BYTES, MIN_ONE_HOT_BYTES, MIN_PARTED_BYTES, MIN_PICKED_BYTES, MIN_ROUNDED_BYTES,
-    MIN_SHRUNK_BYTES, SHRUNK_NODES,
+    ALWAYS_SHRUNK_BYTES, MIN_LIFTED_BYTES, MIN_ONE_HOT_BYTES, MIN_PARTED_BYTES, MIN_PICKED_BYTES,
+    MIN_ROUNDED_BYTES, MIN_SHRUNK_BYTES, SHRUNK_NODES,
 };
 
 /// The passes that can be left out: they change how fast a program is, and never what it gives.

@@ -11,11 +11,10 @@
 use super::is_narrow;
 use crate::graph::{Graph, Node, NodeKind, ValueId};
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
-use crate::tuning::{MIN_STORED_QUERY_ELEMENTS, MIN_SCORES_ELEMENTS, MIN_SHRUNK_BYTES};
+use crate::tuning::{MIN_SCORES_ELEMENTS, MIN_SHRUNK_BYTES, MIN_STORED_QUERY_ELEMENTS};
 use std::collections::HashSet;
 use std::sync::Arc;
-use tpu_base::tensor::DType;
-use tpu_base::tensor::Shape;
+use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_stablehlo::ir::LocationId;
 
@@ -42,7 +41,8 @@ impl Scores {
         let as_they_are = shares && !chain.is_masked && !chain.has_view;
         let turned = !shares && chain.view_is_first;
         let is_read_once = chain.products == 1 && chain.is_divided;
-        let is_deep = pairs.summed.round() >= MIN_STORED_QUERY_ELEMENTS as f64 && !as_they_are && !turned;
+        let is_deep =
+            pairs.summed.round() >= MIN_STORED_QUERY_ELEMENTS as f64 && !as_they_are && !turned;
         let deep = is_read_once && is_deep;
         // The greatest, and the sum.
         let stored = deep || (is_long && (!chain.has_view || chain.view_is_first));

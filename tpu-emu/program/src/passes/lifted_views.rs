@@ -121,7 +121,8 @@ impl LiftedFrom {
             NodeKind::Access(other) => {
                 let turned = permutation(other, &node.shapes[0], from)?;
                 let mut axes = turned.iter().enumerate();
-                axes.all(|(axis, &place)| places[place] == axis).then(|| Self::Value(at, node.operands[0]))
+                axes.all(|(axis, &place)| places[place] == axis)
+                    .then(|| Self::Value(at, node.operands[0]))
             }
             _ => None,
         }

@@ -29,7 +29,8 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
     let mut makers: FxHashMap<ValueId, usize> = FxHashMap::default();
     let mut nodes: Vec<Node> = Vec::with_capacity(code.nodes.len());
     for node in std::mem::take(&mut code.nodes) {
-        for node in made_anew(graph, (&nodes, &makers), &node, least).unwrap_or_else(|| vec![node]) {
+        for node in made_anew(graph, (&nodes, &makers), &node, least).unwrap_or_else(|| vec![node])
+        {
             makers.extend(node.results.iter().map(|&value| (value, nodes.len())));
             nodes.push(node);
         }
