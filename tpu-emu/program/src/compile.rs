@@ -8,8 +8,8 @@
 //! 5. Sums of padded arrays (`passes/joined_pads`), from graph to graph.
 //! 6. Picked elements (`passes/picked`), from graph to graph.
 //! 7. Rounded values (`passes/rounded`), masks over all axes (`passes/spread_masks`), views before
-//!    operations on elements (`passes/lifted_views`), products with other axes (`passes/regrouped_products`), and parts of
-//!    arrays (`passes/parted`), from graph to graph.
+//!    operations on elements (`passes/lifted_views`), products with other axes
+//!    (`passes/regrouped_products`), and parts of arrays (`passes/parted`), from graph to graph.
 //! 8. Dead code (`passes/dead_code`), from graph to graph.
 //! 9. Absorbed work (`passes/absorbed_work`), from graph to graph.
 //! 10. Loop fusion (`passes/fuse/loop_fusion`), from graph to steps.

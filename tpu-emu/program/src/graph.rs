@@ -227,6 +227,23 @@ impl Graph {
         ValueId(id)
     }
 
+    /// Changes each block of the program, those inside of control flow before the one around them.
+    pub(crate) fn each_block(&mut self, change: &mut dyn FnMut(&mut Self, &mut Subgraph)) {
+        fn block(
+            graph: &mut Graph,
+            code: &mut Subgraph,
+            change: &mut dyn FnMut(&mut Graph, &mut Subgraph),
+        ) {
+            for node in &mut code.nodes {
+                node.work.blocks_mut().for_each(|inner| block(graph, inner, change));
+            }
+            change(graph, code);
+        }
+        let mut main = std::mem::take(&mut self.main);
+        block(self, &mut main, change);
+        self.main = main;
+    }
+
     /// The description of a value.
     pub fn value(&self, id: ValueId) -> &ValueInfo {
         &self.values[id.index()]

@@ -16,6 +16,7 @@
 //! * A view of a value that is made where it is read stays, and so does what is smaller than
 //!   `MIN_ABSORBED_BYTES`.
 //! * [`Kernel::absorbing`] says whether a product can do it with the same bits.
+use super::lifted_views::{in_order, turned};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::tuning::{MIN_ABSORBED_BYTES, MIN_LIFTED_BYTES};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -222,11 +223,11 @@ impl AbsorbingBlock<'_> {
         let (changed, turns) = match &node.work {
             NodeKind::Access(access) => {
                 let wanted = AccessMap::new(access, &to.dims);
-                let large = to.bytes() >= MIN_LIFTED_BYTES;
-                let ordered = large.then(|| kernel.absorbing(&Absorbed::Ordered(&wanted)));
-                let ordered = ordered.flatten();
-                let turns = ordered.is_none();
-                (ordered.or_else(|| kernel.absorbing(&Absorbed::Turned(&wanted))), turns)
+                let found = match to.bytes() >= MIN_LIFTED_BYTES {
+                    true => in_order(&**kernel, &wanted),
+                    false => turned(&**kernel, &wanted),
+                };
+                found.map_or((None, false), |(kernel, turns)| (Some(kernel), turns))
             }
             NodeKind::Elementwise(op) => (kernel.absorbing(&Absorbed::Narrowed(op.result)), false),
             _ => (None, false),

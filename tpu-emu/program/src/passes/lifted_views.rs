@@ -16,82 +16,71 @@ use tpu_ops::{Absorbed, Kernel};
 
 /// Puts views of so many bytes next to the products whose results they show; whether there are some.
 pub(crate) fn lift(graph: &mut Graph, least: usize) -> bool {
-    let mut main = std::mem::take(&mut graph.main);
-    let found = block(graph, &mut main, least);
-    graph.main = main;
-    found
-}
-
-fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) -> bool {
     let mut found = false;
-    for node in &mut code.nodes {
-        for inner in node.work.blocks_mut() {
-            found |= block(graph, inner, least);
-        }
-    }
-    // What is small, as the greatest of each row, may follow what is large.
-    let follows = least.min(MIN_ABSORBED_BYTES);
-    for least in std::iter::once(least).chain([follows; ROUNDS]) {
-        if !LiftedBlock::lift(graph, code, least) {
-            break;
-        }
-        found = true;
-    }
+    graph.each_block(&mut |graph, code| {
+        // What is small, as the greatest of each row, may follow what is large.
+        let follows = [least.min(MIN_ABSORBED_BYTES); ROUNDS];
+        let rounds = std::iter::once(least).chain(follows);
+        found |= rounds.take_while(|&least| lift_once(graph, code, least)).count() > 0;
+    });
     found
 }
 
 /// How often what a view was put before is looked at again, as it may be in another view's way.
 const ROUNDS: usize = 2;
 
-/// A block whose views are lifted together.
-struct LiftedBlock {
-    /// Nodes that are changed already, and those that go.
-    touched: Vec<bool>,
-    gone: Vec<bool>,
-    /// Views that come before these nodes.
-    lifted: Vec<(usize, Node)>,
+/// Lifts views of a block that are not in each other's way; whether there are some.
+fn lift_once(graph: &mut Graph, code: &mut Subgraph, least: usize) -> bool {
+    let large = |&at: &usize| {
+        let node: &Node = &code.nodes[at];
+        matches!(node.work, NodeKind::Access(_))
+            && node.results.iter().all(|&value| graph.bytes(value) >= least)
+    };
+    let views: Vec<usize> = (0..code.nodes.len()).filter(large).collect();
+    if views.is_empty() || !code.nodes.iter().any(|node| node.work.is_product()) {
+        return false;
+    }
+    let uses = ReadersAndMakers::of(code);
+    let mut touched = vec![false; code.nodes.len()];
+    let mut gone = vec![false; code.nodes.len()];
+    // With the node that each comes before.
+    let mut lifted: Vec<(usize, Node)> = Vec::new();
+    for view in views {
+        if let Some(chain) = ViewedChain::of(graph, code, &uses, view)
+            && chain.nodes().all(|at| !touched[at])
+        {
+            chain.nodes().for_each(|at| touched[at] = true);
+            gone[view] = true;
+            chain.write(graph, (code, &uses), &mut lifted);
+        }
+    }
+    lifted.sort_by_key(|of| of.0);
+    let mut lifted = lifted.into_iter().peekable();
+    let nodes = std::mem::take(&mut code.nodes);
+    for (at, node) in nodes.into_iter().enumerate() {
+        while let Some((_, view)) = lifted.next_if(|of| of.0 == at) {
+            code.nodes.push(view);
+        }
+        if !gone[at] {
+            code.nodes.push(node);
+        }
+    }
+    code.nodes.extend(lifted.map(|of| of.1));
+    gone.contains(&true)
 }
 
-impl LiftedBlock {
-    /// Lifts views that are not in each other's way; whether there are some.
-    fn lift(graph: &mut Graph, code: &mut Subgraph, least: usize) -> bool {
-        let large = |&at: &usize| {
-            let node: &Node = &code.nodes[at];
-            matches!(node.work, NodeKind::Access(_))
-                && node.results.iter().all(|&value| graph.bytes(value) >= least)
-        };
-        let views: Vec<usize> = (0..code.nodes.len()).filter(large).collect();
-        if views.is_empty() || !code.nodes.iter().any(|node| node.work.is_product()) {
-            return false;
-        }
-        let uses = ReadersAndMakers::of(code);
-        let none = vec![false; code.nodes.len()];
-        let mut work = Self { touched: none.clone(), gone: none, lifted: Vec::new() };
-        for view in views {
-            if let Some(chain) = ViewedChain::of(graph, code, &uses, view)
-                && chain.nodes().all(|at| !work.touched[at])
-            {
-                chain.nodes().for_each(|at| work.touched[at] = true);
-                work.gone[view] = true;
-                chain.write(graph, (code, &uses), &mut work.lifted);
-            }
-        }
-        let Self { gone, mut lifted, .. } = work;
-        let found = gone.contains(&true);
-        lifted.sort_by_key(|of| of.0);
-        let mut lifted = lifted.into_iter().peekable();
-        let nodes = std::mem::take(&mut code.nodes);
-        for (at, node) in nodes.into_iter().enumerate() {
-            while let Some((_, view)) = lifted.next_if(|of| of.0 == at) {
-                code.nodes.push(view);
-            }
-            if !gone[at] {
-                code.nodes.push(node);
-            }
-        }
-        code.nodes.extend(lifted.map(|of| of.1));
-        found
-    }
+/// The kernel that makes a product's result in an order, and whether its operands change places.
+pub(super) fn in_order(
+    product: &dyn Kernel,
+    wanted: &AccessMap,
+) -> Option<(Arc<dyn Kernel>, bool)> {
+    let ordered = product.absorbing(&Absorbed::Ordered(wanted)).map(|kernel| (kernel, false));
+    ordered.or_else(|| turned(product, wanted))
+}
+
+/// The kernel that does so with its operands the other way round.
+pub(super) fn turned(product: &dyn Kernel, wanted: &AccessMap) -> Option<(Arc<dyn Kernel>, bool)> {
+    product.absorbing(&Absorbed::Turned(wanted)).map(|kernel| (kernel, true))
 }
 
 /// Where an array in another order comes from.
@@ -112,10 +101,7 @@ impl LiftedFrom {
     ) -> Option<Self> {
         match &node.work {
             NodeKind::Kernel(kernel) if node.work.is_product() => {
-                let wanted = AccessMap::new(access, &to.dims);
-                let ordered = kernel.absorbing(&Absorbed::Ordered(&wanted));
-                let turns = ordered.is_none();
-                let kernel = ordered.or_else(|| kernel.absorbing(&Absorbed::Turned(&wanted)))?;
+                let (kernel, turns) = in_order(&**kernel, &AccessMap::new(access, &to.dims))?;
                 Some(Self::Product(at, kernel, turns))
             }
             NodeKind::Access(other) => {

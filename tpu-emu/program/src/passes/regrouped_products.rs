@@ -11,15 +11,10 @@ use tpu_kernels::movement::strided_view::Access;
 
 /// Lets the products of a program copy less, where they copy so many bytes.
 pub(crate) fn regroup(graph: &mut Graph, least: usize) {
-    let mut main = std::mem::take(&mut graph.main);
-    block(graph, &mut main, least);
-    graph.main = main;
+    graph.each_block(&mut |graph, code| block(graph, code, least));
 }
 
 fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
-    for node in &mut code.nodes {
-        node.work.blocks_mut().for_each(|inner| block(graph, inner, least));
-    }
     let mut at = 0;
     while at < code.nodes.len() {
         if let Some((product, view)) = regrouped(graph, &code.nodes[at], least) {

@@ -10,15 +10,10 @@ use tpu_kernels::movement::strided_view::{Access, signed};
 
 /// Makes the masks of a program that have so many bytes where they are spread to.
 pub(crate) fn spread(graph: &mut Graph, least: usize) {
-    let mut main = std::mem::take(&mut graph.main);
-    block(graph, &mut main, least);
-    graph.main = main;
+    graph.each_block(&mut |graph, code| block(graph, code, least));
 }
 
 fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
-    for node in &mut code.nodes {
-        node.work.blocks_mut().for_each(|inner| block(graph, inner, least));
-    }
     let large = |node: &Node| {
         matches!(node.work, NodeKind::Access(_))
             && node.results.iter().all(|&value| graph.bytes(value) >= least)

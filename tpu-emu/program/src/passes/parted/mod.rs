@@ -24,15 +24,10 @@ pub(super) use group::ReadersAndMakers;
 
 /// Makes arrays of so many bytes part by part, where that can be done.
 pub(crate) fn part(graph: &mut Graph, least: usize) {
-    let mut main = std::mem::take(&mut graph.main);
-    block(graph, &mut main, least);
-    graph.main = main;
+    graph.each_block(&mut |graph, code| block(graph, code, least));
 }
 
 fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
-    for node in &mut code.nodes {
-        node.work.blocks_mut().for_each(|inner| block(graph, inner, least));
-    }
     let mut from = 0;
     loop {
         let mut first =
