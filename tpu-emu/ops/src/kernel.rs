@@ -89,7 +89,7 @@ pub struct Regrouped {
 
 /// A compiled operation: shapes, types and index maps are decided; bytes in, bytes out.
 ///
-/// Slices are dense, row-major and aligned to 64 bytes; booleans are bytes 0 and 1, sub-byte
+/// Slices are dense, row-major and aligned to their elements; booleans are bytes 0 and 1, sub-byte
 /// integers one to a byte (signed ones extended, unsigned ones with zero upper bits), sub-byte
 /// floats one to a byte with zero upper bits.
 pub trait Kernel: fmt::Debug + Send + Sync {

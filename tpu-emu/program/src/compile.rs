@@ -7,7 +7,7 @@
 //! 4. One update to a row (`passes/one_hot`), from graph to graph.
 //! 5. Sums of padded arrays (`passes/joined_pads`), from graph to graph.
 //! 6. Picked elements (`passes/picked`), from graph to graph.
-//! 7. Rounded values (`passes/rounded`), masks over all axes (`passes/spread_masks`), views before
+//! 7. Rounded values (`passes/rounded`), masks over all axes (`passes/spread_masks`), views that are undone (`passes/sunk_views`), views before
 //!    operations on elements (`passes/lifted_views`), products with other axes
 //!    (`passes/regrouped_products`), and parts of arrays (`passes/parted`), from graph to graph.
 //! 8. Dead code (`passes/dead_code`), from graph to graph.
@@ -26,7 +26,7 @@ use crate::graph::Graph;
 use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
 use crate::passes::{
     absorbed_work, dead_code, joined_pads, lifted_views, loop_invariants, one_hot, parted, picked,
-    regrouped_products, rounded, scalar_loops, spread_masks,
+    regrouped_products, rounded, scalar_loops, spread_masks, sunk_views,
 };
 use crate::plan::{Plan, StorageForm, assign};
 use crate::recompute;
@@ -197,7 +197,8 @@ fn shrunk(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> (StepB
     rounded::round(graph, passes.rounded_from);
     if passes.absorbed_work {
         spread_masks::spread(graph, passes.lifted_from);
-        let lifted = lifted_views::lift(graph, passes.lifted_from);
+        let sunk = sunk_views::sink(graph, passes.lifted_from);
+        let lifted = lifted_views::lift(graph, passes.lifted_from) || sunk;
         regrouped_products::regroup(graph, passes.lifted_from);
         if lifted && passes.dead_code {
             dead_code::eliminate(graph);

@@ -76,6 +76,9 @@ pub(crate) const PARTS_OF_PARTED_BYTES: usize = 4;
 /// Indices along the first axis that a part of an array has at least.
 pub(crate) const MIN_PART_ROWS: usize = 128;
 
+/// Arrays that have another order together for the sake of views that are not made.
+pub(crate) const MAX_SUNK_NODES: usize = 64;
+
 /// Operations that are done part by part together.
 pub(crate) const MAX_PARTED_NODES: usize = 64;
 
@@ -222,6 +225,9 @@ pub(crate) const ALWAYS_SHRUNK_BYTES: usize = 256 << 20;
 
 /// Nodes of a block up to which they are put in another order.
 pub(crate) const MAX_SCHEDULED_NODES: usize = 1 << 14;
+
+/// How many parts of what is alive at once make one that a step may need while it runs wherever it is.
+pub(crate) const SCRATCH_PARTS: usize = 16;
 
 /// Plans that a program is given at most, after the first, to find one that needs less.
 pub(crate) const MAX_SHRINKING_ITERATIONS: usize = 12;

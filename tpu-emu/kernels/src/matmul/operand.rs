@@ -64,16 +64,14 @@ impl OperandArray {
         (self.dims[axis], self.strides[axis])
     }
 
-    /// One of so many equal parts of it along its first axis of several indices, which is that axis of
-    /// those that batch, or that of the rows that changes slowest.
+    /// One of so many equal parts of it along the axis of several indices that changes slowest where
+    /// it lies, which is that axis of those that batch, or the first one of the rows.
     pub(super) fn part(&self, batch: Option<usize>, parts: usize) -> Option<Self> {
         let axis = batch.map_or(self.axes[0].first().copied(), |at| self.batch[at])?;
         let first = self.dims[axis];
-        if self.dims[..axis].iter().any(|&dim| dim != 1) {
-            return None;
-        }
-        let dense = Shape::new(self.dtype, self.dims.clone()).strides();
-        if self.strides != dense || !first.is_multiple_of(parts) {
+        let elements: usize = self.dims.iter().product();
+        let slowest = first == 1 || self.strides[axis].checked_mul(first) == Some(elements);
+        if !slowest || !first.is_multiple_of(parts) {
             return None;
         }
         let mut part = self.clone();

@@ -73,7 +73,7 @@ pub(crate) const MAX_GEMV_SPLIT_SUMS: usize = 8;
 
 /// Rows and columns that a product has at least whose operands change places for the order of its
 /// result: with fewer, panels would be empty in part.
-pub(crate) const MIN_TURNED_ROWS: usize = 64;
+pub(crate) const MIN_TURNED_ROWS: usize = 32;
 
 /// Columns of a row of integer sums: they stay in the first cache.
 pub(crate) const INTEGER_BLOCK_COLUMNS: usize = 1024;

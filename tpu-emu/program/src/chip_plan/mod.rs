@@ -20,9 +20,9 @@ mod scores;
 mod weights;
 
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::lifetimes::fullest;
 use crate::partition::is_planned_gather;
 use crate::passes::absorbed_work::conversion;
-use crate::plan::peak::fullest;
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
 use crate::tuning::{MIN_SHRUNK_BYTES, MIN_WIDENED_BYTES};
 use loss::Loss;

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | of products of 16 bits that are wanted in 16 bits | none |
 //! | wanted in f32, whose probabilities nothing but one more product reads, each a sum of 128 terms or more | two, but where rows of queries that share keys have their greatest taken as they are, and where another order of rows and columns is all that a view makes |
+//! | wanted in f32, a sum of 128 terms or more, and whose gradient is made, of queries that share no keys | two |
 //! | wanted in f32, in rows of 4,096 or more behind a mask, which no view comes between | two |
+//! | wanted in f32, with a mask or a bias of as many elements as a matrix that is an array in memory, but for a bias of queries that share keys | two |
 //! | others | one |
 //!
-//! Source: what libtpu 0.0.51 says of some 150 forward passes of attention on a v5e.
+//! Source: what libtpu 0.0.51 says of some 200 forward passes and 104 gradients of attention on a v5e.
 use super::is_narrow;
 use crate::graph::{Graph, Node, NodeKind, ValueId};
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
@@ -35,17 +37,20 @@ impl Scores {
             return;
         }
         let Some(pairs) = Pairs::of(node, shape) else { return };
-        let chain = ScoreChain::of(graph, block, result);
+        let chain = ScoreChain::of(graph, block, (result, pairs.mask));
         let is_long = chain.length >= MIN_SCORES_ELEMENTS && chain.is_masked;
         let shares = pairs.axes_of_rows > 1;
         let as_they_are = shares && !chain.is_masked && !chain.has_view;
         let turned = !shares && chain.view_is_first;
-        let is_read_once = chain.products == 1 && chain.is_divided;
         let is_deep =
             pairs.summed.round() >= MIN_STORED_QUERY_ELEMENTS as f64 && !as_they_are && !turned;
-        let deep = is_read_once && is_deep;
+        // Of a gradient, the one of values, of queries and of keys.
+        let is_read = chain.products == 1 || chain.products == 3 && !shares;
+        let deep = is_deep && is_read && chain.is_divided;
+        let beside_another = chain.reads_stored && (chain.is_masked || !shares);
         // The greatest, and the sum.
-        let stored = deep || (is_long && (!chain.has_view || chain.view_is_first));
+        let stored =
+            deep || beside_another || (is_long && (!chain.has_view || chain.view_is_first));
         if stored && chain.is_wide && chain.rows >= 2 {
             self.0.insert((node.location, shape.dtype, shape.elements()));
         }
@@ -81,12 +86,17 @@ pub(super) fn live_at(
     slots.iter().filter(lives).map(bytes).sum()
 }
 
+/// Queries that share a row of a mask, and of keys, at most: there are models with eight.
+const MOST_SHARING_QUERIES: f64 = 8.0;
+
 /// Several pairs of matrices that a product multiplies.
 struct Pairs {
     /// Terms of each sum.
     summed: f64,
     /// Axes of the rows that have several indices.
     axes_of_rows: usize,
+    /// Elements that a mask for one matrix has at least.
+    mask: f64,
 }
 
 impl Pairs {
@@ -104,8 +114,9 @@ impl Pairs {
             before *= dim as f64;
             before <= pairs * 1.5
         });
-        let axes = rest.filter(|&&dim| dim != 1).count();
-        (pairs > 1.5).then(|| Self { summed, axes_of_rows: axes.saturating_sub(1) })
+        let axes_of_rows = rest.filter(|&&dim| dim != 1).count().saturating_sub(1);
+        let mask = elements[2] / pairs / MOST_SHARING_QUERIES;
+        (pairs > 1.5).then_some(Self { summed, axes_of_rows, mask })
     }
 }
 
@@ -116,6 +127,8 @@ struct ScoreChain {
     is_wide: bool,
     /// Whether some are chosen by a mask.
     is_masked: bool,
+    /// Whether an array in memory is read with them that has as many elements as a mask of a matrix.
+    reads_stored: bool,
     /// Whether they are divided by what others are.
     is_divided: bool,
     /// Whether they are seen in another order, and whether the product is.
@@ -129,7 +142,7 @@ struct ScoreChain {
 }
 
 impl ScoreChain {
-    fn of(graph: &Graph, block: &[Node], scores: ValueId) -> Self {
+    fn of(graph: &Graph, block: &[Node], (scores, mask): (ValueId, f64)) -> Self {
         let shape = &graph.value(scores).shape;
         let mut found = Self { is_wide: shape.dtype == DType::F32, ..Self::default() };
         let mut values = vec![scores];
@@ -143,6 +156,9 @@ impl ScoreChain {
             match &node.work {
                 NodeKind::Elementwise(op) if whole => {
                     found.is_masked |= found.rows == 0 && op.kind == ElementwiseKind::Select;
+                    let others = node.operands.iter().filter(|&of| !values.contains(of));
+                    found.reads_stored |= found.rows == 0
+                        && others.copied().any(|of| is_stored(graph, block, of, mask));
                     found.is_divided |= op.kind == ElementwiseKind::Divide;
                     let widens = op.kind == ElementwiseKind::Convert && op.result == DType::F32;
                     found.is_wide |= first && widens;
@@ -169,6 +185,21 @@ impl ScoreChain {
     }
 }
 
+/// Whether elements of a value are those of an array in memory with so many elements at least, which
+/// operations on elements and views make it of.
+fn is_stored(graph: &Graph, block: &[Node], value: ValueId, least: f64) -> bool {
+    let large = graph.value(value).shape.elements() as f64 >= least;
+    match block.iter().find(|node| node.results.contains(&value)).map(|node| (node, &node.work)) {
+        _ if !large => false,
+        None => true,
+        Some((node, NodeKind::Elementwise(_) | NodeKind::Access(_))) => {
+            node.operands.iter().any(|&operand| is_stored(graph, block, operand, least))
+        }
+        Some((_, NodeKind::Iota(_) | NodeKind::Splat(_) | NodeKind::Constant(_))) => false,
+        Some(_) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::ChipProgram;
@@ -178,12 +209,13 @@ mod tests {
     use crate::plan::StorageForm;
 
     /// The arena of a program that makes probabilities of the scores of so many pairs of matrices,
-    /// each of which is the sum of so many terms, and what a chip stores beside it.
+    /// each of which is the sum of so many terms, and what a chip stores beside it. Some are chosen by
+    /// a mask that is `counted`, or `given`.
     fn told(
         pairs: &str,
         [rows, columns, terms]: [usize; 3],
         element: &str,
-        is_masked: bool,
+        mask: &str,
     ) -> (usize, usize) {
         let all = format!("tensor<{pairs}{rows}x{columns}xf32>");
         let sums = format!("tensor<{pairs}{rows}xf32>");
@@ -195,16 +227,26 @@ mod tests {
         );
         let narrow = format!("tensor<{pairs}{rows}x{columns}x{element}>");
         let (inner, out) = (last - 1, format!("tensor<{pairs}{rows}x{terms}xf32>"));
-        let mask = all.replace("f32", "i1");
-        let select = format!(
-            "%i = stablehlo.iota dim = {last} : {all}
-               %k = stablehlo.compare GT, %o, %i : ({all}, {all}) -> {mask}
+        let (bits, given) = (all.replace("f32", "i1"), format!("tensor<{rows}x{columns}xi1>"));
+        let chosen = match mask {
+            "given" => format!(
+                "%k = stablehlo.broadcast_in_dim %g, dims = [{inner}, {last}] : ({given}) -> {bits}"
+            ),
+            _ => format!(
+                "%i = stablehlo.iota dim = {last} : {all}
+               %k = stablehlo.compare GT, %o, %i : ({all}, {all}) -> {bits}"
+            ),
+        };
+        let select = match mask {
+            "" => format!("%p = stablehlo.abs %o : {all}"),
+            _ => format!(
+                "{chosen}
                %t = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> {all}
-               %p = stablehlo.select %k, %o, %t : {mask}, {all}"
-        );
-        let select = if is_masked { select } else { format!("%p = stablehlo.abs %o : {all}") };
+               %p = stablehlo.select %k, %o, %t : {bits}, {all}"
+            ),
+        };
         let text = format!(
-            "func.func public @main(%x: {left}, %y: {right}) -> {out} {{
+            "func.func public @main(%x: {left}, %y: {right}, %g: {given}) -> {out} {{
                %o = stablehlo.dot_general %x, %y, {batch}contracting_dims = [{last}] x [{last}] : ({left}, {right}) -> {all}
                %c = stablehlo.constant dense<0.0> : tensor<f32>
                {select}
@@ -222,27 +264,29 @@ mod tests {
         );
         let mut graph = graph_of(&text, Passes::ALL);
         let scores = ChipProgram::of(&graph).scores;
-        let outside = StorageForm::Packed { donated: &[None; 2], elsewhere: &[], apart: false };
+        let outside = StorageForm::Packed { donated: &[None; 3], elsewhere: &[], apart: false };
         let plan = plan(&mut graph, outside, Passes::ALL);
         (plan.arena, scores.beside(&plan).map_or(0, |stored| stored.bytes))
     }
 
     #[test]
-    fn deep_scores_and_long_masked_ones_are_stored_twice() {
+    fn deep_scores_long_masked_ones_and_those_beside_a_mask_in_memory_are_stored_twice() {
         let (columns, rows) = (MIN_SCORES_ELEMENTS, MIN_SHRUNK_BYTES / MIN_SCORES_ELEMENTS / 4);
         let bytes = 2 * rows * columns * 4;
-        for (shape, is_masked) in
-            [([rows, columns, 8], true), ([2 * rows, columns / 2, 128], false)]
-        {
-            let (arena, beside) = told("2x", shape, "bf16", is_masked);
+        for (shape, mask) in [
+            ([rows, columns, 8], "counted"),
+            ([2 * rows, columns / 2, 128], ""),
+            ([2 * rows, columns / 2, 8], "given"),
+        ] {
+            let (arena, beside) = told("2x", shape, "bf16", mask);
             assert!(arena + beside >= 2 * bytes, "{arena} and {beside} of {bytes}");
             assert!(beside > 0 && beside <= bytes, "{beside}");
         }
-        assert_eq!(told("2x", [rows, columns, 8], "bf16", false).1, 0, "without a mask");
-        assert_eq!(told("2x", [rows, columns - 1, 8], "bf16", true).1, 0, "made by a product");
-        assert_eq!(told("2x", [rows, columns, 64], "bf16", false).1, 0, "of fewer terms");
-        assert_eq!(told("2x", [rows, columns, 128], "f32", true).1, 0, "products of f32");
-        assert_eq!(told("", [2 * rows, columns, 128], "bf16", true).1, 0, "logits");
-        assert_eq!(told("2x", [8, columns, 128], "bf16", true).1, 0, "small ones");
+        assert_eq!(told("2x", [rows, columns, 8], "bf16", "").1, 0, "without a mask");
+        assert_eq!(told("2x", [rows, columns - 1, 8], "bf16", "counted").1, 0, "of shorter rows");
+        assert_eq!(told("2x", [rows, columns, 64], "bf16", "").1, 0, "of fewer terms");
+        assert_eq!(told("2x", [rows, columns, 128], "f32", "given").1, 0, "products of f32");
+        assert_eq!(told("", [2 * rows, columns, 128], "bf16", "given").1, 0, "logits");
+        assert_eq!(told("2x", [8, columns, 128], "bf16", "given").1, 0, "small ones");
     }
 }

@@ -1,9 +1,9 @@
 //! Weights of f32 that loops multiply by.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::lifetimes::fullest;
 use crate::partition::is_planned_gather;
 use crate::passes::absorbed_work::conversion;
 use crate::passes::rounded_stacks::reads_part;
-use crate::plan::peak::fullest;
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
 use crate::tuning::MIN_ROUNDED_BYTES;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -248,7 +248,11 @@ impl ViewedChain {
 
 /// Lets a reduction have the rows of a view, of which each axis of what it shows is one; gives the
 /// view of what it makes.
-fn rows_turned(graph: &mut Graph, node: &mut Node, (shown, places): (ValueId, &[usize])) -> Node {
+pub(super) fn rows_turned(
+    graph: &mut Graph,
+    node: &mut Node,
+    (shown, places): (ValueId, &[usize]),
+) -> Node {
     let rows = places.len().saturating_sub(1);
     node.operands[0] = shown;
     node.shapes[0] = graph.value(shown).shape.clone();
@@ -269,7 +273,7 @@ fn rows_turned(graph: &mut Graph, node: &mut Node, (shown, places): (ValueId, &[
 }
 
 /// Whether a node reduces the rows of a value.
-fn reduces_rows(node: &Node, of: &Shape, value: ValueId) -> bool {
+pub(super) fn reduces_rows(node: &Node, of: &Shape, value: ValueId) -> bool {
     let NodeKind::Kernel(kernel) = &node.work else { return false };
     let reduced = kernel.reduction();
     reduced.is_some_and(|reduced| reduced.dims[2] == 1 && of.dims.last() == Some(&reduced.dims[1]))
@@ -279,7 +283,7 @@ fn reduces_rows(node: &Node, of: &Shape, value: ValueId) -> bool {
 
 /// The axis of a view that each axis of an array is, if it shows all elements of it, with its axes
 /// in another order.
-fn permutation(access: &Access, from: &Shape, to: &Shape) -> Option<Vec<usize>> {
+pub(super) fn permutation(access: &Access, from: &Shape, to: &Shape) -> Option<Vec<usize>> {
     if access.offset != 0 || from.rank() != to.rank() || from.elements() != to.elements() {
         return None;
     }

@@ -1,6 +1,7 @@
 //! What is done to a graph before it is planned.
 pub(crate) mod absorbed_work;
 pub(crate) mod clamped;
+mod composed_views;
 pub(crate) mod constant_fold;
 pub(crate) mod dead_code;
 pub mod fuse;
@@ -18,3 +19,4 @@ mod rounded_weights;
 pub(crate) mod scalar_loops;
 pub(crate) mod schedule;
 pub(crate) mod spread_masks;
+pub(crate) mod sunk_views;

@@ -1,53 +1,66 @@
 //! The order of a block's nodes in which little memory is needed at once: list scheduling, as XLA's.
 //!
-//! Of the nodes whose operands are made, the one comes next that adds least to what is alive. An
-//! elementwise node with one reader counts as part of that reader, as it does once loops are fused.
+//! Of the nodes whose operands are made, the one comes next that adds least to what is alive; or
+//! others wait ([`ScheduleManner`]). An elementwise node with one reader counts as part of that reader, as it does once loops are fused.
 //! What has effects, control flow, and kernels that are no products, reductions or moves keep the order
 //! among themselves that they have.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
-use crate::tuning::MAX_SCHEDULED_NODES;
+use crate::lifetimes::fullest;
+use crate::tuning::{MAX_SCHEDULED_NODES, SCRATCH_PARTS};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::iter::successors;
 use std::sync::Arc;
+use tpu_base::units::to_u64;
+
+/// How nodes are put in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ScheduleManner {
+    /// The one comes next that adds least.
+    LeastFirst,
+    /// So too, but what adds to what is alive waits for its first reader, and what needs much while it
+    /// runs comes where least is alive, where less is alive at once then.
+    Waiting,
+}
 
 /// Puts the nodes of a program in another order, those of loops and branches too; says whether any
-/// moved.
-pub(crate) fn reorder(graph: &mut Graph) -> bool {
+/// moved, or waits.
+pub(crate) fn reorder(graph: &mut Graph, manner: ScheduleManner) -> bool {
     if graph.draws {
         return false;
     }
     let mut main = std::mem::take(&mut graph.main);
-    let moved = block(graph, &mut main);
+    let moved = block(graph, &mut main, manner);
     graph.main = main;
     moved
 }
 
-fn block(graph: &Graph, code: &mut Subgraph) -> bool {
+fn block(graph: &Graph, code: &mut Subgraph, manner: ScheduleManner) -> bool {
     let mut moved = false;
     for node in &mut code.nodes {
         match &mut node.work {
-            NodeKind::While(_, body) => moved |= block(graph, Arc::make_mut(body)),
+            NodeKind::While(_, body) => moved |= block(graph, Arc::make_mut(body), manner),
             NodeKind::Branch(blocks) => {
                 for code in blocks {
-                    moved |= block(graph, code);
+                    moved |= block(graph, code, manner);
                 }
             }
-            NodeKind::Each(each) => moved |= block(graph, &mut each.body),
+            NodeKind::Each(each) => moved |= block(graph, &mut each.body, manner),
             _ => {}
         }
     }
     if code.nodes.len() > MAX_SCHEDULED_NODES {
         return moved;
     }
-    let order = Scheduler::new(graph, code).scheduled();
+    let (order, waits) = Scheduler::new(graph, code).scheduled(manner);
     if order.len() != code.nodes.len() || order.is_sorted() {
         return moved;
     }
     let mut nodes: Vec<Option<Node>> =
         std::mem::take(&mut code.nodes).into_iter().map(Some).collect();
     code.nodes.extend(order.into_iter().filter_map(|number| nodes[number].take()));
-    true
+    moved || waits || manner == ScheduleManner::LeastFirst
 }
 
 /// Nodes that run one after the other.
@@ -58,6 +71,8 @@ struct NodeRun {
     reads: Vec<ValueId>,
     /// Bytes by which more is alive behind it than before it.
     growth: i128,
+    /// Bytes that it needs while it runs.
+    scratch: usize,
     /// Those that read what it makes, or must come behind it.
     behind: Vec<usize>,
     /// How many before it have not run.
@@ -65,10 +80,27 @@ struct NodeRun {
     has_run: bool,
 }
 
+/// A value that dies in a block.
+#[derive(Debug, Clone)]
+struct LivingValue {
+    bytes: usize,
+    /// The unit that makes it.
+    maker: usize,
+    /// The units that have still to read it.
+    readers: Vec<usize>,
+}
+
+impl LivingValue {
+    /// The first place and the last one at which it lives, if units have these, and its bytes.
+    fn life(&self, place: &[usize]) -> (usize, usize, usize) {
+        let last = self.readers.iter().map(|&unit| place[unit]).max();
+        (place[self.maker], last.unwrap_or_default(), self.bytes)
+    }
+}
+
 struct Scheduler {
     units: Vec<NodeRun>,
-    /// Bytes of each value that dies in this block, and the units that have still to read it.
-    alive: FxHashMap<ValueId, (usize, Vec<usize>)>,
+    alive: FxHashMap<ValueId, LivingValue>,
 }
 
 impl Scheduler {
@@ -81,16 +113,24 @@ impl Scheduler {
         for (number, node) in code.nodes.iter().enumerate() {
             let unit = unit_of[number];
             units[unit].nodes.push(number);
+            units[unit].scratch = units[unit].scratch.max(scratch(graph, node));
             maker.extend(node.results.iter().map(|&result| (result, unit)));
         }
-        let mut alive: FxHashMap<ValueId, (usize, Vec<usize>)> = FxHashMap::default();
+        // Who reads a view reads what it shows.
+        let shown: FxHashMap<ValueId, ValueId> = (code.nodes.iter())
+            .filter(|node| matches!(node.work, NodeKind::Access(_)))
+            .flat_map(|node| node.results.iter().copied().zip(node.operands.iter().copied()))
+            .collect();
+        let seen = |value: &ValueId| shown.get(value).copied();
+        let mut alive: FxHashMap<ValueId, LivingValue> = FxHashMap::default();
         for (number, read) in reads.iter().enumerate() {
             let unit = unit_of[number];
-            for &value in read {
+            for value in read.iter().flat_map(|&value| successors(Some(value), seen)) {
                 let Some(&from) = maker.get(&value).filter(|&&from| from != unit) else { continue };
                 if !units[unit].reads.contains(&value) {
                     units[unit].reads.push(value);
-                    alive.entry(value).or_default().1.push(unit);
+                    let living = LivingValue { bytes: 0, maker: from, readers: Vec::new() };
+                    alive.entry(value).or_insert(living).readers.push(unit);
                     units[from].behind.push(unit);
                 }
             }
@@ -101,11 +141,11 @@ impl Scheduler {
         }
         let stored = code.nodes.iter().filter(|node| !costs_nothing(node));
         for &result in stored.flat_map(|node| &node.results) {
-            if let Some((bytes, readers)) = alive.get_mut(&result) {
-                *bytes = graph.bytes(result);
-                units[maker[&result]].growth += size(*bytes);
-                if let [only] = readers[..] {
-                    units[only].growth -= size(*bytes);
+            if let Some(living) = alive.get_mut(&result) {
+                living.bytes = graph.bytes(result);
+                units[living.maker].growth += size(living.bytes);
+                if let [only] = living.readers[..] {
+                    units[only].growth -= size(living.bytes);
                 }
             }
         }
@@ -127,8 +167,26 @@ impl Scheduler {
         Self { units, alive }
     }
 
-    /// The nodes in their new order.
-    fn scheduled(mut self) -> Vec<usize> {
+    /// The nodes in their new order, and whether some wait.
+    fn scheduled(mut self, manner: ScheduleManner) -> (Vec<usize>, bool) {
+        let of = OrderedUnits::of(&self);
+        let mut order = self.least_growth_first();
+        let mut waits = false;
+        if manner == ScheduleManner::Waiting {
+            let frees: Vec<bool> = self.units.iter().map(|unit| unit.growth < 0).collect();
+            let waiting = of.waiting_for_readers(&order, &frees);
+            let waiting = of.scratch_where_least_is_alive(waiting);
+            waits = of.alive(&waiting) < of.alive(&order);
+            if waits {
+                order = waiting;
+            }
+        }
+        let nodes = order.into_iter().flat_map(|unit| std::mem::take(&mut self.units[unit].nodes));
+        (nodes.collect(), waits)
+    }
+
+    /// The units in the order in which the one that adds least comes next.
+    fn least_growth_first(&mut self) -> Vec<usize> {
         let is_ready = |&unit: &usize| {
             let NodeRun { nodes, waits_for, .. } = &self.units[unit];
             *waits_for == 0 && !nodes.is_empty()
@@ -143,7 +201,7 @@ impl Scheduler {
             if std::mem::replace(&mut self.units[unit].has_run, true) {
                 continue;
             }
-            order.extend(&self.units[unit].nodes);
+            order.push(unit);
             for value in std::mem::take(&mut self.units[unit].reads) {
                 if let Some(last) = self.last_reader(value) {
                     let NodeRun { growth, waits_for, .. } = self.units[last];
@@ -165,11 +223,101 @@ impl Scheduler {
     /// Notes that one more unit has read a value; gives the only one that has still to read it, if
     /// there is but one, which frees it now.
     fn last_reader(&mut self, value: ValueId) -> Option<usize> {
-        let (bytes, readers) = self.alive.get_mut(&value)?;
+        let LivingValue { bytes, readers, .. } = self.alive.get_mut(&value)?;
         readers.retain(|&unit| !self.units[unit].has_run);
         let [last] = readers[..] else { return None };
         self.units[last].growth -= size(*bytes);
         Some(last)
+    }
+}
+
+/// What is known of units in whatever order.
+struct OrderedUnits {
+    lives: Vec<LivingValue>,
+    /// Bytes that each needs while it runs.
+    scratch: Vec<usize>,
+    /// The units that must be behind each.
+    behind: Vec<Vec<usize>>,
+}
+
+impl OrderedUnits {
+    fn of(scheduler: &Scheduler) -> Self {
+        let units = &scheduler.units;
+        Self {
+            lives: scheduler.alive.values().cloned().collect(),
+            scratch: units.iter().map(|unit| unit.scratch).collect(),
+            behind: units.iter().map(|unit| unit.behind.clone()).collect(),
+        }
+    }
+
+    /// An order in which each unit comes right before the first one that must be behind it, but for
+    /// one that `frees` more than it makes.
+    fn waiting_for_readers(&self, order: &[usize], frees: &[bool]) -> Vec<usize> {
+        // From the last one to the first; a unit is as late as the one that it waits for.
+        let mut late = vec![usize::MAX; self.behind.len()];
+        let mut latest: Vec<(usize, usize)> = Vec::with_capacity(order.len());
+        for (at, &unit) in order.iter().enumerate().rev() {
+            let first = self.behind[unit].iter().map(|&reader| late[reader]).min();
+            late[unit] = first.filter(|_| !frees[unit]).unwrap_or(at);
+            latest.push((late[unit], at));
+        }
+        latest.sort_unstable();
+        latest.into_iter().map(|(_, at)| order[at]).collect()
+    }
+
+    /// An order in which units that need much while they run come earlier, when less is alive.
+    fn scratch_where_least_is_alive(&self, mut order: Vec<usize>) -> Vec<usize> {
+        let least = self.alive(&order).0 / SCRATCH_PARTS;
+        let needs = |&unit: &usize| self.scratch[unit] > least;
+        for unit in order.clone().into_iter().filter(needs) {
+            let place = self.places(&order);
+            let is_before = |other: &usize| self.behind[*other].contains(&unit);
+            let first = order[..place[unit]].iter().rposition(is_before).map_or(0, |at| at + 1);
+            let mut alive = vec![0; order.len() + 1];
+            for (from, last, bytes) in self.lives.iter().map(|value| value.life(&place)) {
+                alive[from + 1..=last].iter_mut().for_each(|alive| *alive += bytes);
+            }
+            let best = (first..=place[unit]).min_by_key(|&at| (alive[at], Reverse(at)));
+            if let Some(best) = best {
+                order[best..=place[unit]].rotate_right(1);
+            }
+        }
+        order
+    }
+
+    /// The most bytes that are alive at once in an order; and the bytes that are alive after each
+    /// unit, summed.
+    fn alive(&self, order: &[usize]) -> (usize, u128) {
+        let place = self.places(order);
+        let lives = || self.lives.iter().map(|value| value.life(&place));
+        let runs = order.iter().enumerate().map(|(at, &unit)| (at, at, self.scratch[unit]));
+        let area = |(first, last, bytes): (usize, usize, usize)| {
+            u128::from(to_u64(last - first)) * u128::from(to_u64(bytes))
+        };
+        (fullest(lives().chain(runs)), lives().map(area).sum())
+    }
+
+    /// The place of each unit in an order.
+    fn places(&self, order: &[usize]) -> Vec<usize> {
+        let mut place = vec![0; self.scratch.len()];
+        order.iter().enumerate().for_each(|(at, &unit)| place[unit] = at);
+        place
+    }
+}
+
+/// Bytes that a node needs while it runs.
+fn scratch(graph: &Graph, node: &Node) -> usize {
+    match &node.work {
+        NodeKind::Kernel(kernel) => kernel.scratch(),
+        NodeKind::Each(each) => {
+            let stored = |node: &Node| match &node.work {
+                NodeKind::Kernel(_) => node.results.iter().map(|&value| graph.bytes(value)).sum(),
+                _ => 0,
+            };
+            let nodes = each.body.nodes.iter();
+            nodes.map(|node| stored(node) + scratch(graph, node)).max().unwrap_or(0)
+        }
+        _ => 0,
     }
 }
 
@@ -220,7 +368,8 @@ fn is_movable(node: &Node) -> bool {
                 kernel.absorbs() || kernel.reduction().is_some() || kernel.joins().is_some();
             known && !node.effect
         }
-        NodeKind::While(..) | NodeKind::Branch(_) | NodeKind::Each(_) => false,
+        NodeKind::Each(each) => each.devices.is_empty() && !node.effect && !node.work.has_effect(),
+        NodeKind::While(..) | NodeKind::Branch(_) => false,
         _ => !node.effect,
     }
 }
@@ -267,5 +416,30 @@ mod tests {
         let (scheduled, less) = order(&text, Passes::EAGER);
         assert!(less + MATRIX / 2 <= more, "{less} and {more}: {written:?} and {scheduled:?}");
         assert_eq!(written.len(), scheduled.len());
+    }
+
+    #[test]
+    fn a_product_that_can_be_made_first_waits_for_its_reader() {
+        let thin = "contracting_dims = [1] x [0] : \
+            (tensor<64x64xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>";
+        // What comes between needs a matrix, and is read twice.
+        let text = format!(
+            "func.func public @main(%x: tensor<64x64xf32>, %v: tensor<64x1xf32>) -> (tensor<64x1xf32>) {{
+            %z = stablehlo.constant dense<0.0> : tensor<f32>
+            %d = stablehlo.dot_general %x, %x, {DOT}
+            %a = stablehlo.dot_general %x, %x, {DOT}
+            %b = stablehlo.tanh %a : tensor<64x64xf32>
+            %f = stablehlo.reduce(%b init: %z) applies stablehlo.add across dimensions = [1] :
+              (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+            %g = stablehlo.broadcast_in_dim %f, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+            %h = stablehlo.multiply %b, %g : tensor<64x64xf32>
+            %c = stablehlo.dot_general %h, %v, {thin}
+            %r = stablehlo.dot_general %d, %c, {thin}
+            return %r : tensor<64x1xf32>
+          }}"
+        );
+        let (_, more) = order(&text, Passes { shrunk_from: usize::MAX, ..Passes::ALL });
+        let (scheduled, less) = order(&text, Passes::EAGER);
+        assert!(less + MATRIX / 2 <= more, "{less} and {more}: {scheduled:?}");
     }
 }

@@ -1,8 +1,9 @@
 //! Masks that are spread over more axes are made there.
 //!
 //! `broadcast(and(a, broadcast(b)))` is `and(a, b)` over all axes, with views of what is small; so
-//! whoever reads a part of it needs no mask as a whole. One element that is spread twice is spread
-//! once.
+//! whoever reads a part of it needs no mask as a whole. What is shown in another order, or spread,
+//! before it is spread is spread once.
+use super::composed_views::{composed, in_rows};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use rustc_hash::FxHashMap;
 use tpu_base::tensor::{DType, Shape};
@@ -53,6 +54,15 @@ fn made_anew(
             let work = NodeKind::Access(Access { offset: 0, strides: vec![0; to.rank()] });
             let (operands, shapes) = (of.operands.clone(), of.shapes.clone());
             Some(vec![Node { work, operands, shapes, ..view.clone() }])
+        }
+        NodeKind::Access(_) if from.elements() < to.elements() => {
+            let mut view = composed(graph, view, of)?;
+            while let Some(further) =
+                (view.operands.first()).and_then(|value| composed(graph, &view, maker(value)?))
+            {
+                view = further;
+            }
+            Some(in_rows(graph, view))
         }
         NodeKind::Elementwise(_) if to.dtype == DType::Pred => {
             let places = places(access, from, &to)?;
@@ -150,6 +160,31 @@ mod tests {
         // Of both sides of the mask, of the other scores, and of the scores.
         assert_eq!(views, 4);
         let of = |passes| results_under(Numerics::Tpu, TEXT, &[None], passes);
+        let all = Passes { lifted_from: 1 << 14, ..Passes::ALL };
+        assert!(of(all) == of(Passes { absorbed_work: false, ..Passes::ALL }));
+    }
+
+    #[test]
+    fn a_mask_in_another_order_is_spread_from_where_it_is_made() {
+        let (made, four, turned) =
+            ("tensor<2x80x96xi1>", "tensor<2x1x4x80x96xi1>", "tensor<4x2x1x80x96xi1>");
+        let (all, numbers) = ("tensor<4x2x3x80x96xi1>", "tensor<2x80x96xi32>");
+        let text = format!(
+            "func.func public @main(%s: {numbers}, %t: {numbers}) -> {all} {{
+               %m = stablehlo.compare GT, %s, %t : ({numbers}, {numbers}) -> {made}
+               %a = stablehlo.broadcast_in_dim %m, dims = [0, 3, 4] : ({made}) -> {four}
+               %b = stablehlo.transpose %a, dims = [2, 0, 1, 3, 4] : ({four}) -> {turned}
+               %r = stablehlo.broadcast_in_dim %b, dims = [0, 1, 2, 3, 4] : ({turned}) -> {all}
+               return %r : {all}
+             }}"
+        );
+        let mut graph = graph_of(&text, Passes::ALL);
+        super::spread(&mut graph, 1 << 14);
+        let maker = |value| graph.main.nodes.iter().find(|node| node.results[..] == [value]);
+        let shown = maker(graph.main.results[0]).unwrap();
+        assert!(matches!(shown.work, NodeKind::Access(_)));
+        assert!(matches!(maker(shown.operands[0]).unwrap().work, NodeKind::Elementwise(_)));
+        let of = |passes| results_under(Numerics::Tpu, &text, &[None; 2], passes);
         let all = Passes { lifted_from: 1 << 14, ..Passes::ALL };
         assert!(of(all) == of(Passes { absorbed_work: false, ..Passes::ALL }));
     }

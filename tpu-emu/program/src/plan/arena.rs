@@ -1,7 +1,7 @@
 //! Offsets in the arena: buffers whose live ranges overlap do not.
 use super::ALIGN;
 use super::live_range::LiveRange;
-use super::peak::fullest;
+use crate::lifetimes::fullest;
 use crate::tuning::{MAX_ARENA_ARRAYS, MIN_SORTED_ARENA_BYTES};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,8 +2,8 @@
 use super::live_range::{BlockTimes, LiveRanges};
 use super::{ArenaSlot, Plan};
 use crate::graph::ValueId;
+use crate::lifetimes::levels;
 use crate::passes::fuse::StepBlock;
-use std::collections::BTreeMap;
 use tpu_base::units::to_u64;
 
 /// Moments at which much lies in the arena, latest first. Each is told as the step that runs then:
@@ -16,28 +16,6 @@ pub(crate) struct Moment {
     pub(crate) made: ValueId,
     /// What is there when it begins: what it reads, and what the step before it made.
     pub(crate) before: Vec<ValueId>,
-}
-
-/// How much lives at once from each position on at which that changes, of what lives from a first
-/// position to a last one, with its bytes.
-fn levels(
-    lives: impl Iterator<Item = (usize, usize, usize)>,
-) -> impl Iterator<Item = (usize, usize)> {
-    let mut changes: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-    for (first, last, bytes) in lives {
-        changes.entry(first).or_default().0 += bytes;
-        changes.entry(last.saturating_add(1)).or_default().1 += bytes;
-    }
-    let mut live = 0;
-    changes.into_iter().map(move |(at, (more, less))| {
-        live = live + more - less;
-        (at, live)
-    })
-}
-
-/// The most bytes that live at once, of what lives from a first position to a last one.
-pub(crate) fn fullest(lives: impl Iterator<Item = (usize, usize, usize)>) -> usize {
-    levels(lives).map(|(_, live)| live).max().unwrap_or(0)
 }
 
 /// The moment at which most lies in the arena, and others with at least `share` of that in 256, each

@@ -7,7 +7,7 @@
 //! again. Of sums along layers those are kept that a chip stores (`sums`). Loop fusion then joins these with what reads them.
 //! A program with them is planned anew, and taken if it needs less. Before that, comparisons are
 //! let to read what was clamped (`passes/clamped`), if less is needed then. After it, all this is
-//! done once more with the nodes in another order (`passes/schedule`).
+//! done once more with the nodes in each of two other orders (`passes/schedule`).
 //!
 //! A program that does not fit even so makes products and reductions again too (`fit`, `products`),
 //! no more of them than it takes to fit.
@@ -20,9 +20,11 @@ mod sums;
 pub(crate) mod tests;
 
 use crate::graph::{Graph, Subgraph};
+use crate::lifetimes::fullest;
 use crate::passes::fuse::StepBlock;
+use crate::passes::schedule::ScheduleManner;
 use crate::passes::{clamped, schedule};
-use crate::plan::peak::{fullest, peaks};
+use crate::plan::peak::peaks;
 use crate::plan::{ArenaSlot, Plan};
 use crate::tuning::{
     MAX_PEAK_PLACES, MAX_SHRINKING_ITERATIONS, NARROW_WINDOW_NODES, PEAK_SHARE, WIDE_WINDOW_NODES,
@@ -65,17 +67,23 @@ pub(crate) fn shrink(
     let mut manner = Manner::new(graph, donated, need(&best.1));
     best = repeat(graph, &mut manner, (always, 0), best, &mut plan);
     let main: Subgraph = graph.main.clone();
-    if schedule::reorder(graph) {
+    let mut least = None;
+    for order in [ScheduleManner::LeastFirst, ScheduleManner::Waiting] {
+        graph.main.clone_from(&main);
+        if !schedule::reorder(graph, order) {
+            continue;
+        }
         let mut other = plan(graph);
         // An order that needs a little more may have room for what is made again.
         if need(&other.1) <= need(&best.1) / 8 * 9 {
-            other = repeat(graph, &mut manner, (always, 0), other, plan);
+            other = repeat(graph, &mut manner, (always, 0), other, &mut plan);
         }
         if always || is_less(&other.1, &best.1) {
-            return other;
+            best = other;
+            least = Some(graph.main.clone());
         }
-        graph.main = main;
     }
+    graph.main = least.unwrap_or(main);
     best
 }
 

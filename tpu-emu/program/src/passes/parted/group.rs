@@ -7,9 +7,6 @@ use std::collections::BTreeSet;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::{Access, signed};
 
-/// Bytes that rows of arrays begin at multiples of.
-const ALIGN: usize = 64;
-
 /// Nodes that run over parts of the first axis of arrays that has several indices.
 pub(super) struct Group {
     /// The numbers of the nodes in their block.
@@ -43,6 +40,11 @@ impl ReadersAndMakers {
     /// The place of the node that makes a value.
     pub(in crate::passes) fn maker(&self, value: ValueId) -> Option<usize> {
         self.makers.get(&value).copied()
+    }
+
+    /// The places of the nodes that read a value, each as often as it does.
+    pub(in crate::passes) fn readers(&self, value: ValueId) -> &[usize] {
+        self.readers.get(&value).map_or(&[], |of| of)
     }
 
     /// The places of the nodes that read a value, but of one that reads it once; nothing where the
@@ -103,8 +105,12 @@ impl Group {
                 .flatten()
                 .all(|at| inside.contains(at) || *at > last)
         };
+        // What a product of pairs is narrowed from, and its other operand, are arrays in memory.
+        let kept = if batched { largest } else { usize::MAX };
         let stays = inside.iter().any(|&at| {
-            !looked.is_read_once(at, &given) || looked.would_be_stored(&code.nodes[at], &inside)
+            let loops = !batched || at != first;
+            !looked.is_read_once(at, &given)
+                || loops && looked.would_be_stored(&code.nodes[at], &inside, kept)
         });
         if largest < least || stays || !looked.is_worthwhile(&inside) || !given.iter().all(late) {
             return None;
@@ -114,19 +120,9 @@ impl Group {
         let whole = kernels.flat_map(|&at| looked.wholes(&code.nodes[at], &inside)).max();
         // A product packs the operand that it takes as a whole for each part.
         let part = (least / PARTS_OF_PARTED_BYTES).max(whole.unwrap_or(0));
-        let counts = |&at: &usize| {
-            let node = &code.nodes[at];
-            let width = graph.value(node.results[0]).shape.dtype.host_bytes();
-            counts_rows(node, &graph.value(node.results[0]).shape).then_some(width)
-        };
         let fits = |&parts: &usize| {
-            let line = |width: usize| (rows / parts * width).is_multiple_of(ALIGN);
-            let even = |&value: &ValueId| (graph.bytes(value) / parts).is_multiple_of(ALIGN);
             rows.is_multiple_of(parts)
                 && (largest / parts <= part || (batched && parts == rows))
-                && given.iter().all(even)
-                && inside.iter().filter_map(counts).all(line)
-                && inside.iter().all(|&at| looked.taken(&code.nodes[at], &inside).iter().all(even))
                 && inside.iter().all(|&at| looked.parted(&code.nodes[at], parts).is_some())
         };
         let least_rows = if batched { 1 } else { MIN_PART_ROWS };
@@ -187,8 +183,9 @@ impl Looked<'_> {
         node.work.is_product() && kernel.part(self.rows, self.rows).is_some()
     }
 
-    /// A product of several pairs of matrices, with the nodes that make one of its operands, of
-    /// fewer bits, of an array of as many elements: the other way would be to store both.
+    /// A product of several pairs of matrices, with the nodes that make one of its operands of an
+    /// array of as many elements and of more bits, or one that it would put in order first: the other
+    /// way would be to store both.
     fn narrowed(&self, product: usize) -> Option<BTreeSet<usize>> {
         let mut inside = BTreeSet::from([product]);
         let mut open = vec![product];
@@ -210,15 +207,21 @@ impl Looked<'_> {
         }
         let wide = |value: &ValueId| self.graph.value(*value).shape.clone();
         let taken = self.taken(&self.code.nodes[product], &BTreeSet::new());
-        let narrows = taken.iter().map(wide).any(|operand| {
+        let scratch = match &self.code.nodes[product].work {
+            NodeKind::Kernel(kernel) => kernel.scratch(),
+            _ => 0,
+        };
+        let still = self.taken(&self.code.nodes[product], &inside);
+        let gone = taken.iter().filter(|value| !still.contains(value));
+        let narrows = gone.map(wide).any(|operand| {
             let made = |at: &usize| self.taken(&self.code.nodes[*at], &inside);
             let wider = |from: &Shape| {
                 from.elements() == operand.elements() && from.bytes() > operand.bytes()
             };
-            inside.iter().flat_map(made).map(|value| wide(&value)).any(|from| wider(&from))
+            operand.bytes() <= scratch
+                || inside.iter().flat_map(made).map(|value| wide(&value)).any(|from| wider(&from))
         });
-        let still = self.taken(&self.code.nodes[product], &inside);
-        (narrows && inside.len() > 1 && still.len() < taken.len()).then_some(inside)
+        narrows.then_some(inside)
     }
 
     /// The nodes that read a value and are not inside, and those that read what they make, if they
@@ -262,8 +265,9 @@ impl Looked<'_> {
             && !self.code.results.contains(&operand)
     }
 
-    /// Whether a node takes parts of a large array that loops make where they read it.
-    fn would_be_stored(&self, node: &Node, inside: &BTreeSet<usize>) -> bool {
+    /// Whether a node takes parts of a large array that loops make where they read it; but for one of
+    /// as many bytes as `kept` that others read too.
+    fn would_be_stored(&self, node: &Node, inside: &BTreeSet<usize>, kept: usize) -> bool {
         let loops = |value: &ValueId| {
             let maker = self.uses.makers.get(value).map(|&at| &self.code.nodes[at].work);
             matches!(
@@ -276,8 +280,13 @@ impl Looked<'_> {
                 )
             )
         };
+        let is_kept = |value: &ValueId| {
+            let readers = self.uses.readers(*value);
+            self.graph.bytes(*value) >= kept && !readers.iter().all(|at| inside.contains(at))
+        };
+        let large = |value: &&ValueId| self.graph.bytes(**value) >= self.small;
         let taken = self.taken(node, inside);
-        taken.iter().any(|value| self.graph.bytes(*value) >= self.small && loops(value))
+        taken.iter().filter(large).any(|value| loops(value) && !is_kept(value))
     }
 
     /// Whether there is one product, or a reduction of several arrays.

@@ -11,7 +11,8 @@
 //! * Everything that reads a large array must be among them, or the array is stored anyway.
 //! * A chip stores what a product makes for another product, or for two readers, so it is made as a
 //!   whole here too: a plan tells what a chip would store. Of scores that are stored in 32 bits it
-//!   makes probabilities in 16 bits inside of the product that reads them, pair by pair of matrices.
+//!   makes probabilities in 16 bits inside of the product that reads them, pair by pair of matrices;
+//!   so too what the product would put in order first, which would be one more array.
 //! * Rows that reductions alone work on are left to `fuse/row_fusion`, but for those that reduce
 //!   several arrays at once.
 //! * Sums have the order of the whole, so the bits are the same.
@@ -193,6 +194,11 @@ pub(crate) mod tests {
             let wanted = results_under(numerics, &text, &[None; 3], Passes::ALL);
             assert!(results_under(numerics, &text, &[None; 3], PARTED) == wanted, "{numerics:?}");
         }
+        // Rows of other lengths than lines of a cache.
+        let odd = text.replace("96", "95").replace("160", "157");
+        assert!(plan_under(&odd, PARTED).arena < plan_of(&odd).arena);
+        let wanted = results_under(Numerics::Tpu, &odd, &[None; 3], Passes::ALL);
+        assert!(results_under(Numerics::Tpu, &odd, &[None; 3], PARTED) == wanted);
         // What others read too is stored.
         let (text, scores) = attention(", %a", ", tensor<1x4x3x96x160xbf16>");
         assert_eq!(plan_under(&text, PARTED).arena, plan_of(&text).arena, "{scores}: {text}");
