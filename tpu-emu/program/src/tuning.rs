@@ -226,6 +226,10 @@ pub(crate) const ALWAYS_SHRUNK_BYTES: usize = 256 << 20;
 /// Nodes of a block up to which they are put in another order.
 pub(crate) const MAX_SCHEDULED_NODES: usize = 1 << 14;
 
+/// Nodes of a block, each with what is done where it reads, of which a second order is tried in any
+/// case.
+pub(crate) const MAX_TRIED_NODES: usize = 128;
+
 /// How many parts of what is alive at once make one that a step may need while it runs wherever it is.
 pub(crate) const SCRATCH_PARTS: usize = 16;
 

@@ -6,13 +6,12 @@
 //! among themselves that they have.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::lifetimes::fullest;
-use crate::tuning::{MAX_SCHEDULED_NODES, SCRATCH_PARTS};
+use crate::tuning::{MAX_SCHEDULED_NODES, MAX_TRIED_NODES, SCRATCH_PARTS};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::iter::successors;
 use std::sync::Arc;
-use tpu_base::units::to_u64;
 
 /// How nodes are put in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +19,8 @@ pub(crate) enum ScheduleManner {
     /// The one comes next that adds least.
     LeastFirst,
     /// So too, but what adds to what is alive waits for its first reader, and what needs much while it
-    /// runs comes where least is alive, where less is alive at once then.
+    /// runs comes where least is alive, where less is alive at once then than in that order, and in
+    /// long blocks than in the order that they have.
     Waiting,
 }
 
@@ -176,7 +176,14 @@ impl Scheduler {
             let frees: Vec<bool> = self.units.iter().map(|unit| unit.growth < 0).collect();
             let waiting = of.waiting_for_readers(&order, &frees);
             let waiting = of.scratch_where_least_is_alive(waiting);
-            waits = of.alive(&waiting) < of.alive(&order);
+            let mut least = of.alive(&order);
+            // Plans of long programs take long. A unit has the number of its last node.
+            if order.len() > MAX_TRIED_NODES {
+                let mut written = order.clone();
+                written.sort_unstable();
+                least = least.min(of.alive(&written));
+            }
+            waits = of.alive(&waiting) < least;
             if waits {
                 order = waiting;
             }
@@ -267,7 +274,7 @@ impl OrderedUnits {
 
     /// An order in which units that need much while they run come earlier, when less is alive.
     fn scratch_where_least_is_alive(&self, mut order: Vec<usize>) -> Vec<usize> {
-        let least = self.alive(&order).0 / SCRATCH_PARTS;
+        let least = self.alive(&order) / SCRATCH_PARTS;
         let needs = |&unit: &usize| self.scratch[unit] > least;
         for unit in order.clone().into_iter().filter(needs) {
             let place = self.places(&order);
@@ -285,16 +292,12 @@ impl OrderedUnits {
         order
     }
 
-    /// The most bytes that are alive at once in an order; and the bytes that are alive after each
-    /// unit, summed.
-    fn alive(&self, order: &[usize]) -> (usize, u128) {
+    /// The most bytes that are alive at once in an order.
+    fn alive(&self, order: &[usize]) -> usize {
         let place = self.places(order);
-        let lives = || self.lives.iter().map(|value| value.life(&place));
+        let lives = self.lives.iter().map(|value| value.life(&place));
         let runs = order.iter().enumerate().map(|(at, &unit)| (at, at, self.scratch[unit]));
-        let area = |(first, last, bytes): (usize, usize, usize)| {
-            u128::from(to_u64(last - first)) * u128::from(to_u64(bytes))
-        };
-        (fullest(lives().chain(runs)), lives().map(area).sum())
+        fullest(lives.chain(runs))
     }
 
     /// The place of each unit in an order.
