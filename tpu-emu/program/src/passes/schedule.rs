@@ -1,7 +1,8 @@
 //! The order of a block's nodes in which little memory is needed at once: list scheduling, as XLA's.
 //!
 //! Of the nodes whose operands are made, the one comes next that adds least to what is alive; or
-//! others wait ([`ScheduleManner`]). An elementwise node with one reader counts as part of that reader, as it does once loops are fused.
+//! others wait ([`ScheduleManner`]). An elementwise node with one reader counts as part of that reader,
+//! as it does once loops are fused.
 //! What has effects, control flow, and kernels that are no products, reductions or moves keep the order
 //! among themselves that they have.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
@@ -169,10 +170,10 @@ impl Scheduler {
 
     /// The nodes in their new order, and whether some wait.
     fn scheduled(mut self, manner: ScheduleManner) -> (Vec<usize>, bool) {
-        let of = OrderedUnits::of(&self);
+        let of = (manner == ScheduleManner::Waiting).then(|| OrderedUnits::of(&self));
         let mut order = self.least_growth_first();
         let mut waits = false;
-        if manner == ScheduleManner::Waiting {
+        if let Some(of) = of {
             let frees: Vec<bool> = self.units.iter().map(|unit| unit.growth < 0).collect();
             let waiting = of.waiting_for_readers(&order, &frees);
             let waiting = of.scratch_where_least_is_alive(waiting);

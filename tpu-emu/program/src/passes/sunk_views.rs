@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tpu_base::tensor::Shape;
-use tpu_kernels::movement::strided_view::{Access, signed};
+use tpu_kernels::movement::strided_view::Access;
 use tpu_ops::{Absorbed, Kernel};
 
 /// Leaves out views of so many bytes that others undo; whether there are some.
@@ -62,7 +62,8 @@ struct SunkView {
     members: FxHashSet<ValueId>,
     /// The operations on elements that make them.
     inner: BTreeSet<usize>,
-    /// Views of members, and reductions of their rows.
+    /// Views of members in the order before, other views of members, and reductions of rows.
+    undone: BTreeSet<usize>,
     exits: BTreeSet<usize>,
     rows: BTreeSet<usize>,
     /// Products that read members, with the kernels that read these in the other order.
@@ -94,6 +95,7 @@ impl SunkView {
             members: FxHashSet::default(),
             inner: BTreeSet::new(),
             exits: BTreeSet::new(),
+            undone: BTreeSet::new(),
             rows: BTreeSet::new(),
             products: FxHashMap::default(),
         };
@@ -110,19 +112,12 @@ impl SunkView {
                 open.extend(sunk.join(graph, (code, uses), value, at)?);
             }
         }
-        let undone = sunk.exits.iter().copied().filter(|&at| match &code.nodes[at].work {
-            NodeKind::Access(access) => {
-                sunk.undoes(access, &graph.value(code.nodes[at].results[0]).shape)
-            }
-            _ => false,
-        });
-        let undone: Vec<usize> = undone.collect();
         let is_plain = |reader: &usize| code.nodes[*reader].work.blocks().next().is_none();
-        let plain = undone.iter().all(|&at| {
+        let plain = sunk.undone.iter().all(|&at| {
             let shown = code.nodes[at].results[0];
             !code.results.contains(&shown) && uses.readers(shown).iter().all(is_plain)
         });
-        (plain && undone.len() > sunk.others(code, uses)).then_some(sunk)
+        (plain && sunk.undone.len() > sunk.others(code, uses)).then_some(sunk)
     }
 
     /// Takes a node in that makes or reads a member; gives the values that are members with it.
@@ -161,7 +156,9 @@ impl SunkView {
                 let to = &graph.value(node.results[0]).shape;
                 let fits = reads.all(|(&of, seen)| fits(of, seen)) && access.offset == 0;
                 self.moved(&access.strides, to).filter(|_| fits)?;
-                self.exits.insert(at);
+                let exits =
+                    if self.undoes(access, to) { &mut self.undone } else { &mut self.exits };
+                exits.insert(at);
                 Some(Vec::new())
             }
             NodeKind::Kernel(_) if reduces_rows(node, &self.after, value) => {
@@ -170,9 +167,7 @@ impl SunkView {
                 Some(Vec::new())
             }
             NodeKind::Kernel(kernel) if node.work.is_product() => {
-                let strides = self.before.strides();
-                let strides: Vec<isize> =
-                    self.axes.iter().map(|&axis| signed(strides[axis])).collect();
+                let strides = self.shown().strides;
                 let kernel = self.products.get(&at).unwrap_or(kernel);
                 let mut kernel = Arc::clone(kernel);
                 for (operand, (&of, seen)) in reads.enumerate().filter(|(_, of)| *of.0 == value) {
@@ -184,6 +179,11 @@ impl SunkView {
             }
             _ => None,
         }
+    }
+
+    /// How the order of the view shows an array of the order before.
+    fn shown(&self) -> Access {
+        Access::spread(&self.before, &self.after, &self.places)
     }
 
     /// Whether a view of a member shows it in the order before.
@@ -217,9 +217,7 @@ impl SunkView {
 
     /// Strides in a member of the order before, of those of a view in one of the order of the view.
     fn moved(&self, strides: &[isize], to: &Shape) -> Option<Vec<isize>> {
-        let before = self.before.strides();
-        let lies: Vec<isize> = self.axes.iter().map(|&axis| signed(before[axis])).collect();
-        seen_through((strides, to), (&lies, &self.after))
+        seen_through((strides, to), (&self.shown().strides, &self.after))
     }
 
     /// Lets the operations have the other order.
@@ -264,21 +262,20 @@ impl SunkView {
                 renamed.insert(made, to);
                 node.results = vec![to];
             }
+            if self.undone.contains(&at) {
+                let from = node.operands[0];
+                let from = renamed.get(&from).copied().unwrap_or(from);
+                renamed.insert(node.results[0], from);
+                continue;
+            }
             let mut view = None;
             if self.exits.contains(&at)
                 && let NodeKind::Access(access) = &mut node.work
+                && let Some(strides) =
+                    self.moved(&access.strides, &graph.value(node.results[0]).shape)
             {
-                let to = &graph.value(node.results[0]).shape;
-                if self.undoes(access, to) {
-                    let from = node.operands[0];
-                    let from = renamed.get(&from).copied().unwrap_or(from);
-                    renamed.insert(node.results[0], from);
-                    continue;
-                }
-                if let Some(strides) = self.moved(&access.strides, to) {
-                    access.strides = strides;
-                    node.shapes[0] = shape(&node.shapes[0]);
-                }
+                access.strides = strides;
+                node.shapes[0] = shape(&node.shapes[0]);
             }
             if self.rows.contains(&at) {
                 let value = node.operands[0];
@@ -320,9 +317,7 @@ impl SunkView {
                 Node { work: NodeKind::Iota(self.axes[axis]), results, ..of.clone() }
             }
             _ => {
-                let strides: Vec<isize> = seen.strides().into_iter().map(signed).collect();
-                let strides = self.in_order(&strides);
-                let work = NodeKind::Access(Access { offset: 0, strides });
+                let work = NodeKind::Access(Access::spread(seen, &self.before, &self.axes));
                 let (operands, shapes) = (vec![value], vec![seen.clone()]);
                 Node { work, operands, shapes, results, ..reader.clone() }
             }

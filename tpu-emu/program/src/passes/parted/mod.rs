@@ -3,7 +3,8 @@
 //! Scores of which only the greatest of each row is wanted, or the indicators of a class that are
 //! multiplied by a table, need not be there as a whole: a chip makes their rows where it reads them.
 //! Here the nodes around such an array run several times, each time over equal parts of the first
-//! axis of several indices of all arrays that have it, and only what they give to others is stored as a whole.
+//! axis of several indices of all arrays that have it, and only what they give to others is stored
+//! as a whole.
 //!
 //! * A node can work so if each index of its result along that axis needs the same index of its
 //!   operands, or all of an operand: operations on elements, views, counts along other axes, and the
