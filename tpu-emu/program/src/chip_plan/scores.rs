@@ -188,16 +188,23 @@ impl ScoreChain {
 /// Whether elements of a value are those of an array in memory with so many elements at least, which
 /// operations on elements and views make it of.
 fn is_stored(graph: &Graph, block: &[Node], value: ValueId, least: f64) -> bool {
-    let large = graph.value(value).shape.elements() as f64 >= least;
-    match block.iter().find(|node| node.results.contains(&value)).map(|node| (node, &node.work)) {
-        _ if !large => false,
-        None => true,
-        Some((node, NodeKind::Elementwise(_) | NodeKind::Access(_))) => {
-            node.operands.iter().any(|&operand| is_stored(graph, block, operand, least))
+    let mut open = vec![value];
+    // Random numbers read what they are made of over and over.
+    let mut seen = HashSet::new();
+    while let Some(value) = open.pop() {
+        if (graph.value(value).shape.elements() as f64) < least || !seen.insert(value) {
+            continue;
         }
-        Some((_, NodeKind::Iota(_) | NodeKind::Splat(_) | NodeKind::Constant(_))) => false,
-        Some(_) => true,
+        let Some(node) = block.iter().find(|node| node.results.contains(&value)) else {
+            return true;
+        };
+        match &node.work {
+            NodeKind::Elementwise(_) | NodeKind::Access(_) => open.extend(&node.operands),
+            NodeKind::Iota(_) | NodeKind::Splat(_) | NodeKind::Constant(_) => {}
+            _ => return true,
+        }
     }
+    false
 }
 
 #[cfg(test)]
@@ -232,10 +239,17 @@ mod tests {
             "given" => format!(
                 "%k = stablehlo.broadcast_in_dim %g, dims = [{inner}, {last}] : ({given}) -> {bits}"
             ),
-            _ => format!(
-                "%i = stablehlo.iota dim = {last} : {all}
-               %k = stablehlo.compare GT, %o, %i : ({all}, {all}) -> {bits}"
-            ),
+            _ => {
+                let doubled =
+                    |n: usize| format!("%i{} = stablehlo.add %i{n}, %i{n} : {all}", n + 1);
+                let doubled: Vec<String> = (0..64).map(doubled).collect();
+                format!(
+                    "%i0 = stablehlo.iota dim = {last} : {all}
+               {}
+               %k = stablehlo.compare GT, %o, %i64 : ({all}, {all}) -> {bits}",
+                    doubled.join("\n")
+                )
+            }
         };
         let select = match mask {
             "" => format!("%p = stablehlo.abs %o : {all}"),
