@@ -1,8 +1,9 @@
 //! Convolutions as matrix products: windows of the input become the rows of a matrix, a tile of
 //! bounded size at a time.
 use super::bands::BandedGemm;
+use super::byte_windows::{WindowBytes, reads_bytes};
 use super::geometry::{Geometry, Order, Window};
-use super::pack_windows::WindowPanels;
+use super::pack_windows::{WindowPanels, loads};
 use crate::aligned::Aligned;
 use crate::conv::tuning::{
     BLOCK_SUMS, IM2COL_CHUNK_MULTIPLY_ADDS, MAX_BLOCK_WINDOWS, MIN_BLOCK_WINDOWS, WAVE_BLOCKS,
@@ -11,11 +12,13 @@ use crate::conv::tuning::{
 use crate::matmul::accumulate::Work;
 use crate::matmul::blocked;
 use crate::matmul::blocked::ProductTile;
+use crate::matmul::bytes::{self, ByteMachine, ByteMatrix};
 use crate::matmul::gemm_crate::{Extent, Matrix};
 use crate::matmul::micro_kernel::ROWS;
 use crate::matmul::operand::{ExtentStride, merged};
 use crate::matmul::pack::{Load, Panel, Strided};
 use crate::matmul::precision::{Arithmetic, SumType, for_kind, scratch_bytes, split_scratch};
+use crate::matmul::tuning::MAX_SMALL_MULTIPLY_ADDS;
 use crate::parallel;
 use bytemuck::{cast_slice, cast_slice_mut};
 use parking_lot::Mutex;
@@ -40,6 +43,8 @@ pub struct Convolution {
     loads: Option<[Option<Load>; 2]>,
     /// How it is computed where its input has room on a padded input.
     implicit: Option<BandedGemm>,
+    /// Whether its elements are integers of 8 bits that are multiplied as such.
+    in_bytes: bool,
 }
 
 impl Convolution {
@@ -55,15 +60,31 @@ impl Convolution {
         let reversed =
             geometry.windows.iter().any(|window| window.reversed && window.kernel.0 != 1);
         let plain = if reversed { None } else { merged(&kernel_rows(&geometry)) };
-        let load = |dtype| match arithmetic.kind {
-            SumType::F32 => Some(f32::load(&arithmetic, dtype)),
-            SumType::U32 => Some(u32::load(&arithmetic, dtype)),
-            _ => None,
+        let work = windows.saturating_mul(geometry.output_features.0).saturating_mul(depth);
+        let in_bytes = work > MAX_SMALL_MULTIPLY_ADDS
+            && plain.is_some()
+            && reads_bytes(&arithmetic, &geometry, dtypes);
+        let arithmetic = if in_bytes {
+            arithmetic
+        } else {
+            arithmetic.in_floats([dtypes[0], dtypes[1]], dtypes[2], depth)
         };
-        let loads = load(dtypes[0]).zip(load(dtypes[1])).map(<[_; 2]>::from);
+        let loads = loads(&arithmetic, dtypes);
         let both = loads.and_then(|[input, kernel]| Some([input?, kernel?]));
+        let both = both.filter(|_| !in_bytes);
         let implicit = both.and_then(|both| BandedGemm::new(&arithmetic, &geometry, both, dtypes));
-        Self { arithmetic, geometry, dtypes, depth, windows, rows, plain, loads, implicit }
+        Self {
+            arithmetic,
+            geometry,
+            dtypes,
+            depth,
+            windows,
+            rows,
+            plain,
+            loads,
+            implicit,
+            in_bytes,
+        }
     }
 
     /// Whether the elements of an operand are rounded to bf16 as they are read.
@@ -188,10 +209,25 @@ impl Convolution {
                 Strided { load: Load::Plain, bytes, start: [0, step], strides: [1, columns] }
             };
             let left = panels(group);
+            let of_bytes =
+                ByteMachine::found().zip(ByteMatrix::of(right)).filter(|_| self.in_bytes);
+            let windows = WindowBytes {
+                geometry,
+                data: left.bytes.get(left.start[0]..).unwrap_or_default(),
+                signed: left.load == Load::S8,
+            };
             let to = [geometry.group_strides[2] * group, columns, geometry.output_features.1[1]];
             self.blocks(result, to, &|rows: Range<usize>, sums: &mut [T]| {
                 let part = ProductTile { rows, columns: 0..columns, depth: *depth };
-                blocked::product(part, arithmetic.passes, &left, &right, (sums, columns));
+                match of_bytes {
+                    Some((machine, right)) => {
+                        let sums = cast_slice_mut(sums);
+                        bytes::product(machine, part, &windows, right, (sums, columns));
+                    }
+                    None => {
+                        blocked::product(part, arithmetic.passes, &left, &right, (sums, columns));
+                    }
+                }
             })?;
         }
         Ok(())

@@ -13,6 +13,8 @@
 //!    * The offsets of the filter's elements are at most `MAX_TAP_OFFSETS`.
 //! 2. **Packed windows** (`pack_windows`): any other sums of f32 or integers of 32 bits.
 //!    A block of windows is packed as a left matrix, and [`blocked`] multiplies.
+//!    Integers of 8 bits whose features lie beside each other are multiplied as such, where the machine
+//!    does so: `byte_windows`, before the other two.
 //! 3. **im2col** ([`im2col`]): sums of f64, complex numbers and integers of 64 bits.
 //!    Tiles of `WINDOW_TILE_ELEMENTS` are copied out on one thread, for [`Work::product`].
 //!
@@ -51,6 +53,7 @@
 //! [`Load`]: crate::matmul::pack::Load
 //! [`Work::product`]: crate::matmul::accumulate::Work::product
 pub(crate) mod bands;
+pub(crate) mod byte_windows;
 pub(crate) mod depthwise;
 pub mod dilation;
 pub mod geometry;

@@ -4,10 +4,22 @@ use crate::matmul::micro_kernel::Lane;
 use crate::matmul::pack::{
     Load, Panel, Source, TRANSPOSED_STEPS, Visit, elements, lay_beside, turn,
 };
+use crate::matmul::precision::{Arithmetic, SumType};
 use crate::simd;
 use crate::simd::Loop;
 use bytemuck::Pod;
 use std::ops::Range;
+use tpu_base::tensor::DType;
+
+/// How input and kernel are read where products go through panels.
+pub(super) fn loads(arithmetic: &Arithmetic, dtypes: [DType; 3]) -> Option<[Option<Load>; 2]> {
+    let load = |dtype| match arithmetic.kind {
+        SumType::F32 => Some(f32::load(arithmetic, dtype)),
+        SumType::U32 => Some(u32::load(arithmetic, dtype)),
+        _ => None,
+    };
+    load(dtypes[0]).zip(load(dtypes[1])).map(<[_; 2]>::from)
+}
 
 /// The input of a convolution as a matrix: a row for every window, a column for every element
 /// under one, the features of a place beside each other.

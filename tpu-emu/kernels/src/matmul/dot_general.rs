@@ -5,6 +5,7 @@ pub use variants::Regrouped;
 
 use super::accumulate::Work;
 use super::blocked::{self, ProductTile};
+use super::bytes::{self, ByteMachine, ByteMatrix};
 use super::gemm_crate::{Extent, Matrix};
 use super::micro_kernel::ROWS;
 use super::operand::{OperandArray, ProductOperand};
@@ -13,8 +14,9 @@ use super::precision::{Arithmetic, SumType, for_kind, scratch_bytes};
 use super::small::{self, SmallOperand, is_small};
 use super::tiny::{self, TinyProduct, is_tiny};
 use crate::matmul::tuning::{
-    BLOCK_COLUMNS, CHUNK_MULTIPLY_ADDS, MAX_PACKED_LHS_ROWS, MAX_UNPACKED_DEPTH,
-    MAX_UNPACKED_RHS_ELEMENTS, MAX_UNSPLIT_ROWS, SMALL_CHUNK_MULTIPLY_ADDS, WRITE_MULTIPLY_ADDS,
+    BLOCK_COLUMNS, CHUNK_MULTIPLY_ADDS, MAX_PACKED_BYTE_ROWS, MAX_PACKED_LHS_ROWS,
+    MAX_UNPACKED_DEPTH, MAX_UNPACKED_RHS_ELEMENTS, MAX_UNSPLIT_ROWS, SMALL_CHUNK_MULTIPLY_ADDS,
+    WRITE_MULTIPLY_ADDS,
 };
 use crate::parallel;
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -60,12 +62,19 @@ impl Contraction {
         };
         let extent =
             Extent { m: count(lhs, free[0]), n: count(rhs, free[1]), k: count(lhs, sum[0]) };
-        let arithmetic = arithmetic.in_floats([lhs.dtype, rhs.dtype], result, extent.k);
         let arrays = [
             OperandArray::new(lhs, [batch[0], free[0], sum[0]]),
             OperandArray::new(rhs, [batch[1], sum[1], free[1]]),
         ];
-        let sides = arrays.each_ref().map(|array| ProductOperand::new(&arithmetic, array));
+        let sides =
+            |arithmetic| arrays.each_ref().map(|array| ProductOperand::new(arithmetic, array));
+        let floats = arithmetic.in_floats([lhs.dtype, rhs.dtype], result, extent.k);
+        let in_bytes = arithmetic.kind == SumType::U32
+            && (extent.m > 1 && extent.n > 1 && !is_small([extent.m, extent.n, extent.k]))
+            && ByteMachine::found().is_some()
+            && sides(&arithmetic).iter().all(ProductOperand::is_of_bytes);
+        let arithmetic = if in_bytes { arithmetic } else { floats };
+        let sides = sides(&arithmetic);
         let batch = batch[0].iter().map(|&axis| lhs.dims[axis]).collect();
         Self { arithmetic, arrays, sides, batch, extent, result }
     }
@@ -159,7 +168,8 @@ impl Contraction {
         let shallow = k <= MAX_UNPACKED_DEPTH;
         let most = if shallow { SMALL_CHUNK_MULTIPLY_ADDS } else { CHUNK_MULTIPLY_ADDS };
         let batches = (most / work.saturating_mul(m).max(1)).max(1);
-        let least = if m < 2 * MAX_PACKED_LHS_ROWS { m.div_ceil(2) } else { MAX_PACKED_LHS_ROWS };
+        let packed = self.packed_rows();
+        let least = if m < 2 * packed { m.div_ceil(2) } else { packed };
         let rows = (most / work).max(least).next_multiple_of(ROWS);
         // Products whose rows are one chunk are shared as they are.
         let unsplit = m > MAX_UNSPLIT_ROWS && rows >= m;
@@ -279,7 +289,7 @@ impl Contraction {
             let stride = columns.len();
             let mut sums = vec![<T as Work>::ZERO; m * stride];
             let part = ProductTile { rows: 0..m, columns, depth };
-            blocked::product(part, self.arithmetic.passes, &lhs, &rhs, (&mut sums, stride));
+            self.blocked([lhs, rhs], part, (&mut sums, stride));
             sums
         });
         let width = self.result.host_bytes();
@@ -304,14 +314,45 @@ impl Contraction {
         let (depth, passes) = (self.extent.k, self.arithmetic.passes);
         let shallow = (1..=MAX_UNPACKED_DEPTH).contains(&depth)
             && columns.len() * depth <= MAX_UNPACKED_RHS_ELEMENTS;
-        if shallow && passes.len() == 1 {
+        if shallow && passes.len() == 1 && self.bytes([lhs, rhs]).is_none() {
             let size = [rows.len(), columns.len(), depth];
             let start = [rows.start * lhs.strides[0], columns.start * rhs.strides[0]];
             small::products(size, [lhs, rhs].map(SmallOperand::from), |_| start, sums);
             return;
         }
         let stride = columns.len();
-        blocked::product(ProductTile { rows, columns, depth }, passes, &lhs, &rhs, (sums, stride));
+        self.blocked([lhs, rhs], ProductTile { rows, columns, depth }, (sums, stride));
+    }
+
+    /// Rows whose packed panels stay in a cache.
+    fn packed_rows(&self) -> usize {
+        let bytes = self.arithmetic.kind == SumType::U32
+            && self.sides.iter().all(ProductOperand::is_of_bytes);
+        if bytes { MAX_PACKED_BYTE_ROWS } else { MAX_PACKED_LHS_ROWS }
+    }
+
+    /// The operands as bytes, where they are and a machine multiplies those.
+    fn bytes<'a>(&self, sides: [Strided<'a>; 2]) -> Option<(ByteMachine, [ByteMatrix<'a>; 2])> {
+        if self.arithmetic.kind != SumType::U32 {
+            return None;
+        }
+        let [Some(lhs), Some(rhs)] = sides.map(ByteMatrix::of) else { return None };
+        Some((ByteMachine::found()?, [lhs, rhs]))
+    }
+
+    /// A part of a product through packed panels.
+    fn blocked<T: Panel>(
+        &self,
+        [lhs, rhs]: [Strided<'_>; 2],
+        part: ProductTile,
+        (sums, stride): (&mut [T], usize),
+    ) {
+        match self.bytes([lhs, rhs]) {
+            Some((machine, [lhs, rhs])) => {
+                bytes::product(machine, part, &lhs, rhs, (cast_slice_mut(sums), stride));
+            }
+            None => blocked::product(part, self.arithmetic.passes, &lhs, &rhs, (sums, stride)),
+        }
     }
 
     /// Some rows of a product.
@@ -323,8 +364,9 @@ impl Contraction {
     ) -> Result<()> {
         let n = self.extent.n;
         let width = self.result.host_bytes();
-        for first in rows.clone().step_by(MAX_PACKED_LHS_ROWS) {
-            let some = first..rows.end.min(first + MAX_PACKED_LHS_ROWS);
+        let packed = self.packed_rows();
+        for first in rows.clone().step_by(packed) {
+            let some = first..rows.end.min(first + packed);
             let out = &mut out[(first - rows.start) * n * width..][..some.len() * n * width];
             if self.arithmetic.gives(self.result) {
                 self.part::<T>([lhs, rhs], some, 0..n, cast_slice_mut(out));

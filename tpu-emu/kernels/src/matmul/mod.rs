@@ -6,7 +6,9 @@
 //!
 //! * **f64 and complex numbers**: the `gemm` crate, through `gemm_crate`.
 //! * **Integers of 64 bits**: rows of `INTEGER_BLOCK_COLUMNS` sums, in [`integer`].
-//! * **f32 and integers of 32 bits**: the first of these that fits.
+//! * **f32 and integers of 32 bits**: the first of these that fits. Integers of 8 bits are summed in
+//!   f32 where that holds all sums, or by [`bytes`] where the machine can and the product is neither
+//!   small nor with a vector.
 //!
 //! | case | algorithm |
 //! |------|-----------|
@@ -52,6 +54,7 @@
 //! `docs/decisions/0024-products-through-panels-of-32-bits.md`.
 pub mod accumulate;
 pub mod blocked;
+pub(crate) mod bytes;
 pub mod dot_general;
 pub(crate) mod gemm_crate;
 pub(crate) mod gemv;

@@ -175,6 +175,12 @@ impl ProductOperand {
         Self { dtype, elements, read, load, order, batch: dense, row: width, column: 1 }
     }
 
+    /// Whether elements are integers of 8 bits, read where they lie.
+    pub(super) fn is_of_bytes(&self) -> bool {
+        let bytes = matches!(self.load, Load::S8 | Load::U8);
+        bytes && !self.read && self.order.is_none()
+    }
+
     /// Numbers of scratch memory.
     pub(super) fn numbers(&self, parts: usize) -> [usize; 2] {
         let all = self.elements.saturating_mul(parts);

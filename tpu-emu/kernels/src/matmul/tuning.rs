@@ -20,6 +20,9 @@ pub(crate) const MAX_UNPACKED_RHS_ELEMENTS: usize = 1 << 16;
 /// Rows whose packed panels stay in a cache.
 pub(crate) const MAX_PACKED_LHS_ROWS: usize = 256;
 
+/// Rows of integers of 8 bits, likewise.
+pub(crate) const MAX_PACKED_BYTE_ROWS: usize = 512;
+
 /// Rows that are too few to be split over threads.
 pub(crate) const MAX_UNSPLIT_ROWS: usize = 32;
 
@@ -46,6 +49,9 @@ pub(crate) const MAX_NARROW_PANEL_COLUMNS: usize = 128;
 /// Terms that are summed up before they are added to a result, also by convolutions. It decides the
 /// order of sums, and so bits of results: kernels multiply blocks of 128 by 128 and add them up.
 pub(crate) const BLOCK_DEPTH: usize = 128;
+
+/// Terms of integers of 8 bits that are summed up before they are added to a result.
+pub(crate) const BYTE_BLOCK_DEPTH_BYTES: usize = 1024;
 
 /// Columns of a block of a right matrix.
 pub(crate) const BLOCK_COLUMNS: usize = 512;
