@@ -10,8 +10,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::aligned::Aligned;
 use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 use tpu_kernels::movement::loop_nest::Axis;
+use tpu_kernels::parallel;
 use tpu_kernels::reduce::axis::Reduction;
 use tpu_kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
 use tpu_kernels::reduce::converted::{dispatch_converted, is_converted};
@@ -145,8 +147,20 @@ impl<F: Fold> Kernel for FixedReduce<F> {
             return Ok(());
         }
         let init = bytemuck::pod_read_unaligned(operands[1]);
+        let operand: &[F::Stored] = bytemuck::cast_slice(operands[0]);
         let result = bytemuck::cast_slice_mut(results[0]);
-        self.plan.run::<F>(bytemuck::cast_slice(operands[0]), init, result, cx.scratch);
+        let [indices, elements, width] = self.plan.outermost().unwrap_or([1, 0, result.len()]);
+        let some = parallel::items_per_chunk(elements * size_of::<F::Stored>());
+        if some >= indices {
+            self.plan.run::<F>(operand, init, result, cx.scratch);
+            return Ok(());
+        }
+        parallel::chunks_mut(result, some * width, |chunk, result| {
+            let first = chunk * some;
+            let (plan, start) = self.plan.some(first..indices.min(first + some));
+            let mut scratch = Aligned::zeros(Reduction::scratch::<F>());
+            plan.run::<F>(&operand[start..], init, result, scratch.bytes_mut());
+        });
         Ok(())
     }
 
@@ -209,6 +223,38 @@ mod tests {
         assert_eq!(sum(&[1]), [6.5, 15.5]);
         assert_eq!(sum(&[0]), [5.5, 7.5, 9.5]);
         assert_eq!(sum(&[0, 1]), [21.5]);
+    }
+
+    #[test]
+    fn threads_share_results_of_any_axes() {
+        let dims = [3, 700, 2, 70];
+        let elements: Vec<i32> = (0..).take(dims.iter().product::<usize>()).collect();
+        let body = TestRegion::binary(lane!("add", S32 i32 => S32 i32, |a, b| a.wrapping_add(b)));
+        let x = TestValue::of(DType::S32, &dims, &elements);
+        let init = TestValue::of(DType::S32, &[], &[5]);
+        for axes in [&[0_i64, 3][..], &[0, 2], &[1, 3], &[0, 2, 3], &[2, 3], &[0, 1, 2, 3]] {
+            let list = [("dimensions", integers(axes))];
+            let mut wanted = std::collections::BTreeMap::new();
+            for &element in &elements {
+                let mut place = usize::try_from(element).unwrap();
+                let mut index = [0; 4];
+                for (axis, number) in [(3, 3), (2, 2), (1, 1), (0, 0)] {
+                    let kept = !axes.contains(&number);
+                    index[axis] = if kept { place % dims[axis] } else { 0 };
+                    place /= dims[axis];
+                }
+                let sum: &mut i32 = wanted.entry(index).or_insert(5);
+                *sum = sum.wrapping_add(element);
+            }
+            let wanted: Vec<i32> = wanted.into_values().collect();
+            for threads in [1, 2] {
+                let found = tpu_kernels::parallel::with_threads(threads, || {
+                    let bodies = [std::sync::Arc::clone(&body)];
+                    run(&OP, &list, &[&x, &init], &bodies).unwrap()[0].elements::<i32>()
+                });
+                assert_eq!(found, wanted, "{axes:?}");
+            }
+        }
     }
 
     #[test]

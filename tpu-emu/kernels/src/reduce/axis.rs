@@ -4,6 +4,7 @@ use super::tree::{extend_runs, join_rows};
 use crate::movement::loop_nest::{Axis, carve, carved, collapse, rows};
 use crate::reduce::tuning::{AXIS_BLOCK_COLUMNS, BLOCK_ROWS};
 use std::convert::Infallible;
+use std::ops::Range;
 use tpu_base::tensor::Shape;
 
 /// Which axes of a dense array stay and which are reduced.
@@ -58,6 +59,24 @@ impl Reduction {
         let mut part = self.clone();
         part.kept[0].count /= parts;
         Some(part)
+    }
+
+    /// How many indices the outermost axis that stays has, and of how many elements and results each
+    /// of them is. `None` where none stays.
+    pub fn outermost(&self) -> Option<[usize; 3]> {
+        let (first, rest) = self.kept.split_first()?;
+        let count = |axes: &[Axis<1>]| axes.iter().map(|axis| axis.count).product::<usize>();
+        let results = count(rest);
+        Some([first.count, results * count(&self.reduced), results])
+    }
+
+    /// The reduction of some indices of the outermost axis that stays, and where their elements begin.
+    pub fn some(&self, indices: Range<usize>) -> (Self, usize) {
+        let mut some = self.clone();
+        let Some(first) = some.kept.first_mut() else { return (some, 0) };
+        let start = indices.start * first.steps[0];
+        first.count = indices.len();
+        (some, start)
     }
 
     /// Scratch bytes of [`Reduction::run`].

@@ -39,8 +39,8 @@
 //! A step of an argmax of common types is one loop of [`argminmax`] for many results.
 //!
 //! For all of them:
-//! * Nothing here starts threads. Where row fusion shares rows, chunks begin at whole blocks.
-//!   So the number of threads changes no bit.
+//! * Nothing here starts threads. The operation `reduce` shares results, each of which is whole; where
+//!   row fusion shares rows, chunks begin at whole blocks. So the number of threads changes no bit.
 //! * The order in which a fold combines follows from shapes and from three sizes.
 //!   They are `BLOCK_ELEMENTS`, `BLOCK_PARTIALS` and `BLOCK_ROWS`; changing them changes bits.
 //! * A [`dyn_combiner::Folder`] gives the bits of one reduction, whatever the strips are.

@@ -221,6 +221,11 @@ impl<F: Fold> simd::Loop for InterleavedTree<'_, F> {
 #[inline(always)]
 fn interleave<F: Fold>(run: &[F::Stored], partials: &mut [F::Partial; BLOCK_PARTIALS]) {
     let (rows, rest) = run.as_chunks::<BLOCK_PARTIALS>();
+    // A loop whose end depends on the elements that are left: of integers, which may be added in any
+    // order, the compiler would make vectors of several rows, and gather their elements.
+    let rows = rows.as_flattened();
+    let starts = (0..rows.len()).step_by(BLOCK_PARTIALS);
+    let rows = starts.map_while(|at| rows.get(at..at + BLOCK_PARTIALS));
     // Two arrays of which nothing takes an address stay in registers.
     let [mut low, mut high] = [[F::IDENTITY; BLOCK_PARTIALS / 2]; 2];
     low.copy_from_slice(&partials[..BLOCK_PARTIALS / 2]);
