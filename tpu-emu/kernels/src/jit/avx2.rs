@@ -58,7 +58,7 @@ impl Translation<'_> {
         let operands = micro.operands.map(|value| value.map(name));
         let (mask, start) = (micro.mask.map(name), micro.start.map(name));
         match micro.form {
-            Form::Peek(_) | Form::Poke(_) | Form::Call(_) => {
+            Form::Peek(_) | Form::Poke(_) | Form::Lay(_) | Form::Call(_) | Form::Take(_) => {
                 self.body.code.push(Micro { operands, mask, ..*micro });
                 return;
             }

@@ -3,6 +3,9 @@ use crate::elementwise::program::ElementwiseOp;
 
 /// Operands of an operation that can be called.
 pub(super) const OPERANDS: usize = 3;
+/// Bytes of one operand, or of the result: as many elements as that has room for.
+pub(super) const CELL_BYTES: usize = 64;
+
 /// An operation, and the bytes of its operands and of its result.
 #[derive(Debug)]
 pub(super) struct Callee {
@@ -13,9 +16,9 @@ pub(super) struct Callee {
 }
 
 /// Where operands and the result lie: the code aligns the first cell to its size.
-pub(super) type Cells = [[u8; 64]; OPERANDS + 1];
+pub(super) type Cells = [[u8; CELL_BYTES]; OPERANDS + 1];
 
-/// Runs an operation on one element: from the first cells into the last one.
+/// Runs an operation on some elements: from the first cells into the last one.
 #[inline]
 pub(super) fn operate(callee: &Callee, [a, b, c, result]: &mut Cells) {
     let [x, y, z] = callee.widths;

@@ -61,8 +61,21 @@ pub(super) enum Form {
     Poke(MemoryElement),
     /// The elements of an array with these numbers: its number, the element's width.
     Gather(usize, usize),
+    /// Writes the first element where calls find it.
+    Lay(CallCell),
     /// Calls the function with this number for an operation.
     Call(u32),
+    /// The element where a call has left it.
+    Take(CallCell),
+}
+
+/// An element among the operands and results of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CallCell {
+    /// Where it lies behind the first of them, in bytes.
+    pub(super) offset: u32,
+    /// Bytes of the element.
+    pub(super) width: usize,
 }
 
 /// Elements of an array.
@@ -321,7 +334,8 @@ impl LoopBody {
         outside.chain(self.decision.map(|(_, mask)| mask)).for_each(|v| read[v.index()] = true);
         let mut kept = vec![false; self.code.len()];
         for (micro, kept) in self.code.iter().zip(&mut kept).rev() {
-            *kept = read[micro.result.index()] || matches!(micro.form, Form::Poke(_));
+            let acts = matches!(micro.form, Form::Poke(_) | Form::Lay(_) | Form::Call(_));
+            *kept = acts || read[micro.result.index()];
             if *kept {
                 micro.reads().for_each(|value| read[value.index()] = true);
             }

@@ -1,8 +1,8 @@
 //! Operations on single elements that machine code leaves to their own loops.
-use super::callee::{Callee, OPERANDS};
+use super::callee::{CELL_BYTES, Callee, OPERANDS};
 use super::code_memory::address_of_operate;
 use super::encode::{Operand, byte, general};
-use super::inst::{Class, Form, Micro, Value};
+use super::inst::{CallCell, Class, Form, Micro, Value};
 use super::liveness::number;
 use super::lower::Lowerer;
 use super::opcodes::NONE;
@@ -17,51 +17,85 @@ pub(super) fn can_call(op: &ElementwiseOp, inputs: &[DType]) -> bool {
     inputs.len() <= OPERANDS && plain(&op.result) && inputs.iter().all(plain)
 }
 
+/// Operations of one kind on single elements: the operands and the result of each.
+pub(super) type SameCalls = Vec<(Vec<Register>, Register)>;
+
+/// How many elements of a call of an operation fit.
+pub(super) fn room(op: &ElementwiseOp, inputs: &[DType]) -> usize {
+    let widths = inputs.iter().map(|dtype| dtype.host_bytes());
+    CELL_BYTES / widths.chain([op.result.host_bytes()]).max().unwrap_or(1).max(1)
+}
+
+/// Where an element lies: of which operand, the last being the result, and which one.
+fn cell(operand: usize, width: usize, element: usize) -> CallCell {
+    CallCell { offset: CELL * number(operand) + number(width * element), width }
+}
+
 impl Lowerer {
-    /// Calls an operation.
-    pub(super) fn call(
-        &mut self,
-        op: &ElementwiseOp,
-        inputs: &[(Register, DType)],
-        result: Register,
-    ) {
-        let mut operands = [None; OPERANDS];
+    /// Calls an operation, on as many elements as there are.
+    pub(super) fn call(&mut self, op: &ElementwiseOp, inputs: &[DType], calls: &SameCalls) {
         let mut widths = [0; OPERANDS];
-        let places = operands.iter_mut().zip(&mut widths);
-        for (&(register, dtype), (operand, width)) in inputs.iter().zip(places) {
-            if let Some(kind) = NumberKind::of(dtype) {
-                (*operand, *width) = (Some(self.packed(register, kind)), kind.width());
+        for (operand, (&dtype, width)) in inputs.iter().zip(&mut widths).enumerate() {
+            let Some(kind) = NumberKind::of(dtype) else { continue };
+            *width = kind.width() * calls.len();
+            for (element, (registers, _)) in calls.iter().enumerate() {
+                let value = Some(self.packed(registers[operand], kind));
+                let form = Form::Lay(cell(operand, kind.width(), element));
+                self.body.emit(Class::Vector, NONE, form, 0, [value, None, None], None);
             }
         }
+        let result = op.result.host_bytes();
         let callee =
-            Callee { op: *op, widths, operands: inputs.len(), result: op.result.host_bytes() };
+            Callee { op: *op, widths, operands: inputs.len(), result: result * calls.len() };
         let form = Form::Call(number(self.body.calls.len()));
         self.body.calls.push(callee);
-        let value = self.body.emit(Class::Vector, NONE, form, 0, operands, None);
-        self.define(result, value);
+        self.body.emit(Class::Vector, NONE, form, 0, [None; 3], None);
+        for (element, &(_, register)) in calls.iter().enumerate() {
+            let form = Form::Take(cell(OPERANDS, result, element));
+            let value = self.body.emit(Class::Vector, NONE, form, 0, [None; 3], None);
+            self.define(register, value);
+        }
     }
 }
 
 impl Emitter<'_> {
+    /// The stack's cells for the operands and the result of a call, and one more.
+    fn call_cells(&mut self) -> u32 {
+        let cells = match self.cells {
+            Some(cells) => cells,
+            None => self.room(number(OPERANDS) + 2),
+        };
+        self.cells = Some(cells);
+        cells
+    }
+
+    /// Writes an element for a call.
+    pub(super) fn lay(&mut self, now: u32, micro: Micro, cell: CallCell) {
+        let Some(value) = micro.operands[0] else { return };
+        let offset = self.call_cells() + cell.offset;
+        let from = self.ensure(value, &[value]);
+        self.write_element(cell.width, from, Operand::At { base: general::RSP, offset });
+        self.release(value, now);
+    }
+
+    /// Reads an element of what a call has left.
+    pub(super) fn fetch(&mut self, micro: Micro, cell: CallCell) {
+        let offset = self.call_cells() + cell.offset;
+        let result = self.take(Class::Vector, &[]);
+        self.put(Class::Vector, micro.result, result);
+        self.spread(cell.width, result, Operand::At { base: general::RSP, offset });
+        if !self.is_read(micro.result) {
+            self.free(micro.result);
+        }
+    }
+
     /// The code of a call. Everything in registers is kept on the stack meanwhile.
-    pub(super) fn call(&mut self, now: u32, micro: Micro, callee: u32) {
+    pub(super) fn call(&mut self, callee: u32) {
         let callee = usize::try_from(callee).ok().and_then(|at| self.body.calls.get(at));
         let Some(callee) = callee else { return };
         let address = std::ptr::from_ref::<Callee>(callee).expose_provenance();
-        let cells = match self.cells {
-            Some(cells) => cells,
-            None => self.room(5),
-        };
-        self.cells = Some(cells);
-        let kept_pointer = cells + 4 * CELL;
-        let locked: Vec<Value> = micro.reads().collect();
-        let mut cell = cells;
-        for &value in &locked {
-            let from = self.ensure(value, &locked);
-            self.write_element(8, from, Operand::At { base: general::RSP, offset: cell });
-            cell += CELL;
-        }
-        locked.iter().for_each(|&value| self.release(value, now));
+        let cells = self.call_cells();
+        let kept_pointer = cells + (number(OPERANDS) + 1) * CELL;
         for register in 0..self.limit {
             if let Some(value) = self.vectors[register].take() {
                 self.evict(Class::Vector, value, byte(register));
@@ -100,13 +134,6 @@ impl Emitter<'_> {
             if usize::from(register) >= self.limit && !variables.contains(&register) {
                 self.reload(Value(number(index)), register);
             }
-        }
-        let result = self.take(Class::Vector, &[]);
-        self.put(Class::Vector, micro.result, result);
-        let at = Operand::At { base: general::RSP, offset: cells + 3 * CELL };
-        self.spread(callee.result, result, at);
-        if !self.is_read(micro.result) {
-            self.free(micro.result);
         }
     }
 }

@@ -42,6 +42,7 @@
 mod address;
 mod avx2;
 mod avx2_expand;
+mod call_groups;
 mod callee;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
 mod code_memory;

@@ -238,7 +238,9 @@ impl<'b> Emitter<'b> {
         match micro.form {
             Form::Peek(element) => return self.peek(now, micro, element),
             Form::Poke(element) => return self.poke(now, micro, element),
-            Form::Call(number) => return self.call(now, micro, number),
+            Form::Lay(cell) => return self.lay(now, micro, cell),
+            Form::Call(number) => return self.call(number),
+            Form::Take(cell) => return self.fetch(micro, cell),
             Form::Gather(array, width) => return self.gather(now, micro, array, width),
             _ => {}
         }
@@ -301,7 +303,8 @@ impl<'b> Emitter<'b> {
             Form::Ternary => self.code.vector(micro.op, fields(result, b), register(c)),
             Form::MaskBinary => self.code.mask(micro.op, true, result, a, register(b)),
             Form::MaskUnary => self.code.mask(micro.op, false, result, 0, register(a)),
-            Form::Peek(_) | Form::Poke(_) | Form::Call(_) | Form::Gather(..) => {}
+            Form::Peek(_) | Form::Poke(_) | Form::Gather(..) => {}
+            Form::Lay(_) | Form::Call(_) | Form::Take(_) => {}
         }
         if self.uses.next(micro.result) == NEVER {
             self.free(micro.result);

@@ -4,10 +4,12 @@
 #![expect(unsafe_code, reason = "calls machine code")]
 use super::address::{Index, MemoryOperand};
 use super::avx2::translate;
+use super::call_groups::grouped;
 use super::callee::Callee;
 use super::code_memory::Function;
 use super::encode::{If, Operand, byte, general};
 use super::inst::{Origin, Value};
+use super::libcall::SameCalls;
 use super::liveness::number;
 use super::lower::{Lowerer, ValueSource};
 use super::opcodes::{VMOVDQA32, VMOVDQA64};
@@ -148,34 +150,11 @@ fn lower(of: &Loop, target: Target) -> Option<Lowerer> {
         bits.iter_mut().zip(&constant.bytes).for_each(|(bit, &byte)| *bit = byte);
         lowerer.source(Register::Constant(index), ValueSource::Constant(u64::from_le_bytes(bits)));
     }
-    let act = |lowerer: &mut Lowerer, action: &Action| {
-        match action {
-            Action::Step(index) => {
-                let step = &program.steps[*index];
-                let typed = |&input: &Register| (input, program.dtype(input));
-                match job(&step.op) {
-                    Some((job, kind)) => {
-                        lowerer.step(job, kind, &step.inputs, Register::Step(*index));
-                    }
-                    None => {
-                        let inputs: Vec<_> = step.inputs.iter().map(typed).collect();
-                        lowerer.call(&step.op, &inputs, Register::Step(*index));
-                    }
-                }
-            }
-            Action::Read(parameter, place) => {
-                lowerer.peek(place, Register::Parameter(*parameter));
-            }
-            Action::Write(value, place) => {
-                lowerer.poke(place, *value, NumberKind::of(program.dtype(*value))?);
-            }
-        }
-        Some(())
-    };
-    of.actions[..of.condition].iter().try_for_each(|action| act(&mut lowerer, action))?;
+    let (tests, rest) = of.actions.split_at(of.condition);
+    act(&mut lowerer, program, tests)?;
     let decision = lowerer.mask(of.decision);
     lowerer.body.decision = Some((lowerer.body.code.len(), decision));
-    of.actions[of.condition..].iter().try_for_each(|action| act(&mut lowerer, action))?;
+    act(&mut lowerer, program, rest)?;
     for (index, home) in of.homes.iter().enumerate() {
         let Some(home) = home.filter(|_| changes(index)) else { continue };
         let kind = NumberKind::of(program.dtype(of.next[index]))?;
@@ -187,6 +166,36 @@ fn lower(of: &Loop, target: Target) -> Option<Lowerer> {
     }
     lowerer.body.prune();
     Some(lowerer)
+}
+
+/// The instructions of some actions.
+fn act(lowerer: &mut Lowerer, program: &ElementwiseProgram, actions: &[Action]) -> Option<()> {
+    for group in grouped(program, actions) {
+        let mut calls = SameCalls::new();
+        for at in group {
+            match &actions[at] {
+                Action::Step(index) => {
+                    let (step, result) = (&program.steps[*index], Register::Step(*index));
+                    match job(&step.op) {
+                        Some((job, kind)) => lowerer.step(job, kind, &step.inputs, result),
+                        None => calls.push((step.inputs.clone(), result)),
+                    }
+                }
+                Action::Read(parameter, place) => {
+                    lowerer.peek(place, Register::Parameter(*parameter));
+                }
+                Action::Write(value, place) => {
+                    lowerer.poke(place, *value, NumberKind::of(program.dtype(*value))?);
+                }
+            }
+        }
+        if let Some(&(_, Register::Step(first))) = calls.first() {
+            let step = &program.steps[first];
+            let inputs: Vec<_> = step.inputs.iter().map(|&input| program.dtype(input)).collect();
+            lowerer.call(&step.op, &inputs, &calls);
+        }
+    }
+    Some(())
 }
 
 /// Where a variable is.

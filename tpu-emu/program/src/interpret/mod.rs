@@ -21,7 +21,7 @@
 //! 3. A scalar loop that is hot by then goes on as machine code.
 //! 4. Any other loop binds its fused loops to their arrays, where they are one chunk at most and of
 //!    few spans (`bound_loop`), and what kernels move to its places, where that is few short runs
-//!    (`bound_moves`). Then it runs to its end without looking these up again.
+//!    (`bound_moves`). What counts iterations is done without machine code (`bound_number`). Then it runs to its end without looking these up again.
 //!
 //! Iterations of scalar loops are counted over all runs of the program. Both forms of machine code
 //! need AVX2 and memory for code; without them the steps run as before.
@@ -40,6 +40,7 @@
 //! `tuning.rs`.
 mod bound_loop;
 mod bound_moves;
+mod bound_number;
 pub mod custom_call;
 pub mod frame;
 mod fused_loop;

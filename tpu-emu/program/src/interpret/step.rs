@@ -1,6 +1,7 @@
 //! Runs the steps of a plan.
 use super::bound_loop::{BoundLoop, Counts};
 use super::bound_moves::BoundMoves;
+use super::bound_number::BoundNumber;
 use super::custom_call::{LaunchServices, PendingCall};
 use super::frame::Frame;
 use super::fused_loop::{run_copy, run_loop};
@@ -18,6 +19,8 @@ use tpu_stablehlo::ir::Locations;
 enum ReadyStep<'s> {
     /// Machine code with the arrays that it works on.
     Bound(BoundLoop<'s>),
+    /// A sum or a comparison of two numbers.
+    Number(BoundNumber<'s>),
     /// What a kernel moves, from and to which places.
     Moved(BoundMoves<'s>),
     /// Any other step.
@@ -309,6 +312,7 @@ impl Interpreter<'_> {
         for step in steps {
             match step {
                 ReadyStep::Bound(bound) => bound.run(),
+                ReadyStep::Number(number) => number.run(),
                 ReadyStep::Moved(moves) => moves.run(self.frame),
                 ReadyStep::Planned(step) => {
                     self.step(step).map_err(|error| self.placed(step, error))?;
@@ -363,6 +367,9 @@ fn ready<'s>(
 ) -> Vec<ReadyStep<'s>> {
     let ready = |(step, counts): (&'s Step, &'s Option<Counts>)| match (&step.kind, counts) {
         (PlannedStep::Fused(fused), Some(counts)) => {
+            if let Some(number) = BoundNumber::new(frame, fused, step) {
+                return ReadyStep::Number(number);
+            }
             let bound = BoundLoop::new(frame, fused, step, counts);
             bound.map_or(ReadyStep::Planned(step), ReadyStep::Bound)
         }

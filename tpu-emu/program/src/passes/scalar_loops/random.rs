@@ -50,7 +50,13 @@ impl Iteration {
     /// What has no instruction of its own, and choices.
     fn special(&mut self) {
         let [a, b, i, j] = ["f32", "f32", "i32", "i32"].map(|of| self.get(of));
-        let code = match self.random.below(5) {
+        let (array, half) = (self.get("4xf32"), self.get("3xbf16"));
+        let code = match self.random.below(6) {
+            5 => {
+                self.put("4xf32", &format!("stablehlo.sine {array} : tensor<4xf32>"));
+                self.put("3xbf16", &format!("stablehlo.tanh {half} : tensor<3xbf16>"));
+                format!("stablehlo.logistic {a} : tensor<f32>")
+            }
             0 => format!("stablehlo.sine {a} : tensor<f32>"),
             1 => {
                 self.put("i32", &format!("stablehlo.remainder {i}, {j} : tensor<i32>"));

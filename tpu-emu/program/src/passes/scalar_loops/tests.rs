@@ -134,6 +134,27 @@ fn operations_without_instructions_are_called() {
 }
 
 #[test]
+fn operations_on_several_elements_are_called_together() {
+    let of = "tensor<8xf32>";
+    let body = format!(
+        "%x = stablehlo.cosine %b1 : {of}
+        %y = stablehlo.add %x, %b1 : {of}
+        %z = stablehlo.tanh %y : {of}
+        %u = stablehlo.power %z, %x : {of}
+        %s = stablehlo.cosine %b3 : tensor<f32>
+        %h = stablehlo.logistic %b2 : tensor<3xbf16>
+        %m = stablehlo.remainder %b4, %c : tensor<2xi64>
+        stablehlo.return %next, %u, %h, %s, %m :
+        tensor<i32>, {of}, tensor<3xbf16>, tensor<f32>, tensor<2xi64>"
+    );
+    let body = format!("%c = stablehlo.constant dense<[3, 5]> : tensor<2xi64>\n{body}");
+    for count in [31, 33, 200] {
+        let types = ["8xf32", "3xbf16", "f32", "2xi64"];
+        check(&text(count, &types, GO, &body), true);
+    }
+}
+
+#[test]
 fn arrays_of_a_few_elements_become_as_many_values() {
     let body = "%x = stablehlo.slice %b1 [1:4] : (tensor<4xf32>) -> tensor<3xf32>
         %y = stablehlo.slice %b1 [0:1] : (tensor<4xf32>) -> tensor<1xf32>
