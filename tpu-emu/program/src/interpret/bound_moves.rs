@@ -1,15 +1,16 @@
 //! Kernels that only move a few short runs of elements, with the places of those, for hot loops.
-use super::frame::Frame;
+use super::frame::{Frame, move_cells};
 use crate::plan::{Slot, Step};
 use crate::tuning::{COPY_CHUNK_BYTES, MAX_BOUND_PARTS};
+use std::cell::Cell;
 use tpu_kernels::movement::index::{IndexReader, Outside, clamped, reader};
 use tpu_kernels::movement::move_list::Moves;
 use tpu_ops::Kernel;
 
 /// An index that is read before elements are moved.
 #[derive(Debug)]
-struct BoundIndex {
-    at: Slot,
+struct BoundIndex<'f> {
+    at: &'f [Cell<u8>],
     read: IndexReader,
     /// The largest that is inside.
     room: usize,
@@ -17,25 +18,52 @@ struct BoundIndex {
     step: usize,
 }
 
+impl BoundIndex<'_> {
+    fn value(&self) -> i64 {
+        let mut bytes = [0; 8];
+        match *self.at {
+            // That of nearly all loops.
+            [ref a, ref b, ref c, ref d] => {
+                bytes[..4].copy_from_slice(&[a.get(), b.get(), c.get(), d.get()]);
+            }
+            ref cells => {
+                for (byte, cell) in bytes.iter_mut().zip(cells) {
+                    *byte = cell.get();
+                }
+            }
+        }
+        (self.read)(&bytes, 0)
+    }
+}
+
+/// A run of so many bytes: what lies from its first place on, and where it goes to, likewise.
+#[derive(Debug)]
+struct BoundMove<'f> {
+    from: &'f [Cell<u8>],
+    to: &'f [Cell<u8>],
+    bytes: usize,
+}
+
 /// What a kernel moves, from and to which places.
 #[derive(Debug)]
-pub(super) struct BoundMoves<'s> {
+pub(super) struct BoundMoves<'f> {
     /// Copies that the result starts from.
-    before: &'s [(Slot, Slot)],
-    indices: Vec<BoundIndex>,
+    before: &'f [(Slot, Slot)],
+    indices: Vec<BoundIndex<'f>>,
     outside: Outside,
     /// Whether indices count from the places in the result on, and not from those in operands.
     into: bool,
-    moves: Vec<(Slot, Slot)>,
+    moves: Vec<BoundMove<'f>>,
 }
 
-impl<'s> BoundMoves<'s> {
+impl<'f> BoundMoves<'f> {
     /// Those of a step; `None` for a kernel that does anything else, or moves so much that threads
     /// may share it.
     pub(super) fn new(
+        frame: &'f Frame,
         kernel: &dyn Kernel,
         step: &Step,
-        before: &'s [(Slot, Slot)],
+        before: &'f [(Slot, Slot)],
     ) -> Option<Self> {
         let &[result] = &step.results[..] else { return None };
         let Moves { moves, starts, outside, into, .. } = kernel.moves(MAX_BOUND_PARTS)?;
@@ -46,30 +74,32 @@ impl<'s> BoundMoves<'s> {
         for start in starts {
             let at = step.operands[start.operand].part(start.at, start.dtype.host_bytes());
             let read = reader(start.dtype)?;
+            let at = frame.cells(at);
             indices.push(BoundIndex { at, read, room: start.room, step: start.step });
         }
-        let places = moves.iter().map(|run| {
-            let from = step.operands[run.operand].part(run.from, run.bytes);
-            (from, result.part(run.to, run.bytes))
+        let moves = moves.iter().map(|run| BoundMove {
+            from: &frame.cells(step.operands[run.operand])[run.from..],
+            to: &frame.cells(result)[run.to..],
+            bytes: run.bytes,
         });
-        Some(Self { before, indices, outside, into, moves: places.collect() })
+        Some(Self { before, indices, outside, into, moves: moves.collect() })
     }
 
     /// Moves it.
     pub(super) fn run(&self, frame: &Frame) {
         self.before.iter().for_each(|&(from, to)| frame.copy(from, to));
         let mut shift = 0;
-        for BoundIndex { at, read, room, step } in &self.indices {
-            let index = read(frame.bytes(*at), 0);
-            let near = clamped(index, *room);
+        for at in &self.indices {
+            let index = at.value();
+            let near = clamped(index, at.room);
             if self.outside == Outside::Skip && i64::try_from(near) != Ok(index) {
                 return;
             }
-            shift += near * step;
+            shift += near * at.step;
         }
         let (read, written) = if self.into { (0, shift) } else { (shift, 0) };
-        for &(from, to) in &self.moves {
-            frame.copy(from.part(read, from.bytes), to.part(written, to.bytes));
+        for &BoundMove { from, to, bytes } in &self.moves {
+            move_cells(&from[read..read + bytes], &to[written..written + bytes]);
         }
     }
 }
@@ -80,6 +110,7 @@ mod tests {
     use crate::differential::{plan_of, results};
     use crate::plan::PlannedStep;
     use crate::tuning::HOT_LOOP_ITERATIONS;
+    use tpu_kernels::aligned::Aligned;
 
     const ARRAY: &str = "tensor<6x300xf32>";
 
@@ -157,9 +188,13 @@ mod tests {
                 PlannedStep::While { body, .. } => Some(body),
                 _ => None,
             });
+            // The program's own memory and constants, and its parameter and result.
+            let array = || Aligned::zeros(6 * 300 * 4);
+            let own = [Aligned::zeros(plan.arena), Aligned::of(&plan.pool)];
+            let frame = Frame::new(own.into_iter().chain([array(), array()]).collect());
             let bound = |step: &Step| match &step.kind {
                 PlannedStep::Kernel { kernel, starts, .. } => {
-                    BoundMoves::new(&**kernel, step, starts).is_some()
+                    BoundMoves::new(&frame, &**kernel, step, starts).is_some()
                 }
                 _ => false,
             };

@@ -114,7 +114,7 @@ mod tests {
                 0 => ("%most".to_owned(), "%x".to_owned()),
                 _ => (format!("%s{number}#1"), format!("%s{number}#2")),
             };
-            let last = i64::from(first) + i64::from(by) * ((number + 1) * iterations) as i64;
+            let last = first + by * i32::try_from((number + 1) * iterations).unwrap();
             format!(
                 "%last{number} = stablehlo.constant dense<{last}> : tensor<i32>
                 %s{}:3 = stablehlo.while(%n = {from}, %m = {wrap}, %a = {array}) : {list}

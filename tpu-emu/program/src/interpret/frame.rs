@@ -202,6 +202,16 @@ impl Frame {
     }
 }
 
+/// Copies cells to others, which may be some of them.
+pub(super) fn move_cells(from: &[Cell<u8>], to: &[Cell<u8>]) {
+    let count = from.len().min(to.len());
+    // SAFETY: there are as many cells on both sides, which may be written while there are others for
+    // them, and `copy` allows overlap.
+    unsafe {
+        std::ptr::copy(from.as_ptr().cast::<u8>(), to.as_ptr().cast::<u8>().cast_mut(), count)
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -198,11 +198,14 @@ impl Interpreter<'_> {
                 pack(*bits, self.frame.bytes(step.operands[0]), result);
                 Ok(())
             }
-            PlannedStep::While { condition, decision, body, scalar } => {
+            PlannedStep::While { condition, decision, body, scalar, was_hot } => {
                 let code = (&condition[..], *decision, &body[..]);
                 let scalar = scalar.as_deref();
                 if scalar.is_some_and(|scalar| scalar.run(self.frame)) {
                     return Ok(());
+                }
+                if was_hot.load(Ordering::Relaxed) {
+                    return self.hot_iterations(code);
                 }
                 let count = self.iterations(code, HOT_LOOP_ITERATIONS)?;
                 if let Some(scalar) = scalar {
@@ -211,6 +214,7 @@ impl Interpreter<'_> {
                 if count == HOT_LOOP_ITERATIONS
                     && !scalar.is_some_and(|scalar| scalar.run(self.frame))
                 {
+                    was_hot.store(true, Ordering::Relaxed);
                     self.hot_iterations(code)?;
                 }
                 Ok(())
@@ -374,7 +378,7 @@ fn ready<'s>(
             bound.map_or(ReadyStep::Planned(step), ReadyStep::Bound)
         }
         (PlannedStep::Kernel { kernel, starts, .. }, _) => {
-            let moves = BoundMoves::new(&**kernel, step, starts);
+            let moves = BoundMoves::new(frame, &**kernel, step, starts);
             moves.map_or(ReadyStep::Planned(step), ReadyStep::Moved)
         }
         _ => ReadyStep::Planned(step),

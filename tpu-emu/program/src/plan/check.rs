@@ -200,7 +200,7 @@ impl Checker<'_> {
             }
             (
                 StepKind::While { condition, body, .. },
-                PlannedStep::While { condition: tests, decision, body: again, scalar },
+                PlannedStep::While { condition: tests, decision, body: again, scalar, .. },
             ) => {
                 let scalar = scalar.as_deref();
                 self.iterations(wanted, (condition, tests, *decision), (body, again), scalar);

@@ -62,7 +62,7 @@ use super::passes::fuse::row_step::RowFusion;
 use super::passes::fuse::{FusedLoop, StridedCopy};
 use super::passes::scalar_loops::{ScalarProgram, ValueRange};
 use super::tuning::MAX_MOVED_PARTS;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 use tpu_base::tensor::Shape;
 use tpu_kernels::jit::ScalarLoop;
@@ -141,6 +141,8 @@ pub(crate) enum PlannedStep {
         decision: Slot,
         body: Vec<Step>,
         scalar: Option<Box<PlannedScalarLoop>>,
+        /// Whether a run of it had so many iterations that its steps were bound to their arrays.
+        was_hot: AtomicBool,
     },
     /// One of several blocks: by a predicate of a byte, or a signed 32-bit number.
     Branch { selector: Slot, branches: Vec<Vec<Step>> },

@@ -19,6 +19,7 @@ use crate::plan::{
 use crate::tuning::MIN_TOLD_CONSTANT_BYTES;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use tpu_base::error::{Error, end_work};
 use tpu_base::tensor::{DType, Shape};
 use tpu_base::units::{Bytes, to_u64};
@@ -395,7 +396,13 @@ impl Assignment<'_> {
                     let scalar = scalar.as_ref().map(|program| {
                         Box::new(PlannedScalarLoop::new(program, |value| self.slot(value)))
                     });
-                    PlannedStep::While { condition: tested, decision, body: again, scalar }
+                    PlannedStep::While {
+                        condition: tested,
+                        decision,
+                        body: again,
+                        scalar,
+                        was_hot: AtomicBool::new(false),
+                    }
                 }
                 StepKind::Branch(branches) => {
                     let selector = self.slot(step.operands[0]);
