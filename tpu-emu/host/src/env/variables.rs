@@ -100,7 +100,8 @@ pub const VARIABLES: &[Variable] = &[
                  become machine code with `avx512` and `avx2`. Results do not depend \
                  on it between `avx512` and `avx2`; with `portable`, sums of products of floats are \
                  rounded twice for each term, and their last bits are others. The libraries `gemm` \
-                 and `rustfft` choose their vectors themselves.",
+                 and `rustfft` choose their vectors themselves. With `avx512`, products of integers of \
+                 8 bits use VNNI and AMX too, for which the process asks Linux at the first of them.",
         set: |settings, value| {
             settings.vectors = match value {
                 "avx512" => Level::Avx512,

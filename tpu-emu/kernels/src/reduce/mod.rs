@@ -22,6 +22,7 @@
 //! * *Runs*: a block of `BLOCK_ELEMENTS` has `BLOCK_PARTIALS` interleaved partial results.
 //!   A tree joins them. A run of at most `BLOCK_PARTIALS` elements is folded in order.
 //!   Of many such runs with elements of four bytes, 16 are transposed at a time: a lane is a run.
+//!   Some lengths are known to the compiler, which makes vectors of elements of up to four bytes.
 //!   Where runs of one result lie apart, each result of a block takes one before any takes the next.
 //! * *Parts*: up to `MAX_REDUCE_ROW_PARTS` of `tpu-emu/ops/src/tuning.rs` to a row.
 //!   A row needs four times as many elements. Such a body is known to be associative.

@@ -130,6 +130,11 @@ impl<F: Fold> simd::Loop for Runs<'_, F> {
             (5, 4) => alike::<F, 5>(start, operand, result),
             (8, 4) => alike::<F, 8>(start, operand, result),
             (16, 4) => alike::<F, 16>(start, operand, result),
+            (2, 1 | 2) => alike::<F, 2>(start, operand, result),
+            (3, 1 | 2) => alike::<F, 3>(start, operand, result),
+            (4, 1 | 2) => alike::<F, 4>(start, operand, result),
+            (8, 1 | 2) => alike::<F, 8>(start, operand, result),
+            (16, 1 | 2) => alike::<F, 16>(start, operand, result),
             _ => {
                 for (result, run) in result.iter_mut().zip(operand.chunks_exact(count)) {
                     *result = F::finish(short::<F>(start, run));
