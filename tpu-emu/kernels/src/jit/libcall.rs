@@ -1,5 +1,5 @@
 //! Operations on single elements that machine code leaves to their own loops.
-use super::callee::{CELL_BYTES, Callee, OPERANDS};
+use super::callee::{CELL_BYTES, Callee, Cells, OPERANDS};
 use super::code_memory::address_of_operate;
 use super::encode::{Operand, byte, general};
 use super::inst::{CallCell, Class, Form, Micro, Value};
@@ -28,7 +28,7 @@ pub(super) fn room(op: &ElementwiseOp, inputs: &[DType]) -> usize {
 
 /// Where an element lies: of which operand, the last being the result, and which one.
 fn cell(operand: usize, width: usize, element: usize) -> CallCell {
-    CallCell { offset: CELL * number(operand) + number(width * element), width }
+    CallCell { offset: number(CELL_BYTES * operand + width * element), width }
 }
 
 impl Lowerer {
@@ -95,7 +95,7 @@ impl Emitter<'_> {
         let Some(callee) = callee else { return };
         let address = std::ptr::from_ref::<Callee>(callee).expose_provenance();
         let cells = self.call_cells();
-        let kept_pointer = cells + (number(OPERANDS) + 1) * CELL;
+        let kept_pointer = cells + number(size_of::<Cells>());
         for register in 0..self.limit {
             if let Some(value) = self.vectors[register].take() {
                 self.evict(Class::Vector, value, byte(register));

@@ -26,7 +26,6 @@ use bytemuck::cast_slice_mut;
 #[cfg(any(not(target_arch = "x86_64"), tpu_emu_portable))]
 pub(crate) use none::ByteMachine;
 use std::ops::Range;
-use units::Corrections;
 pub(crate) use units::{UnitForm, lay_copied};
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
 pub(crate) use x86::ByteMachine;
@@ -108,15 +107,18 @@ pub(crate) fn product(
             let units = form.units(steps.len());
             let left = &mut left[..height * units];
             lhs.lay(form, rows.clone(), steps.clone(), left);
+            let of_rows = form.of_rows(left, units);
             for first in columns.clone().step_by(BLOCK_COLUMNS) {
                 let some = first..columns.end.min(first + BLOCK_COLUMNS);
                 let right = &mut right[..some.len().div_ceil(COLUMNS) * units * COLUMNS];
                 let (right, _) = right.as_chunks_mut::<COLUMNS>();
                 units::lay_columns(form, rhs, some.clone(), steps.clone(), right);
-                let corrections = form.corrections(left, right, units, steps.len());
-                let block = ByteBlock { machine, form, left, right, units, add: start > 0 };
+                let of_columns = form.of_columns(right, units, steps.len());
+                let corrections = [&of_rows[..], &of_columns];
+                let block =
+                    ByteBlock { machine, form, left, right, units, corrections, add: start > 0 };
                 let out = &mut out[first - columns.start..];
-                block.run([0..rows.len(), 0..some.len()], &corrections, (out, stride));
+                block.run([0..rows.len(), 0..some.len()], (out, stride));
             }
         }
     });
@@ -130,17 +132,14 @@ struct ByteBlock<'a> {
     right: &'a [[u32; COLUMNS]],
     /// Units of a row and of a column.
     units: usize,
+    /// What is added to the sums of each row and of each column; nothing where that is zero.
+    corrections: [&'a [u32]; 2],
     /// Sums are added to what is there.
     add: bool,
 }
 
 impl ByteBlock<'_> {
-    fn run(
-        &self,
-        [rows, columns]: [Range<usize>; 2],
-        corrections: &Corrections,
-        (out, stride): (&mut [u32], usize),
-    ) {
+    fn run(&self, [rows, columns]: [Range<usize>; 2], (out, stride): (&mut [u32], usize)) {
         let tile_rows = self.machine.tile_rows();
         let lefts =
             || self.left.chunks_exact(tile_rows * self.units).zip(rows.clone().step_by(tile_rows));
@@ -151,13 +150,16 @@ impl ByteBlock<'_> {
                     (tile_rows.min(rows.end - row), COLUMNS.min(columns.end - column));
                 let out = &mut out[row * stride + column..];
                 let whole = height == tile_rows && width == COLUMNS;
-                if whole && !self.add && corrections.is_empty() {
+                let exact = self.corrections.iter().all(|of| of.is_empty());
+                if whole && !self.add && exact {
                     self.machine.tile(self.form, left, right, (out, stride));
                     continue;
                 }
                 let mut sums = [[0; COLUMNS]; LARGEST_TILE_ROWS];
                 self.machine.tile(self.form, left, right, (sums.as_flattened_mut(), COLUMNS));
-                let (of_rows, of_columns) = corrections.of(row, column);
+                let [of_rows, of_columns] = self.corrections;
+                let of_rows = of_rows.get(row..).unwrap_or_default();
+                let of_columns = of_columns.get(column..).unwrap_or_default();
                 let sums = &sums[..height];
                 let add = self.add;
                 simd::run(Merge { sums, width, of_rows, of_columns, out, stride, add });

@@ -168,7 +168,7 @@ impl Contraction {
         let shallow = k <= MAX_UNPACKED_DEPTH;
         let most = if shallow { SMALL_CHUNK_MULTIPLY_ADDS } else { CHUNK_MULTIPLY_ADDS };
         let batches = (most / work.saturating_mul(m).max(1)).max(1);
-        let packed = self.packed_rows();
+        let packed = self.packed_rows(sides);
         let least = if m < 2 * packed { m.div_ceil(2) } else { packed };
         let rows = (most / work).max(least).next_multiple_of(ROWS);
         // Products whose rows are one chunk are shared as they are.
@@ -325,10 +325,8 @@ impl Contraction {
     }
 
     /// Rows whose packed panels stay in a cache.
-    fn packed_rows(&self) -> usize {
-        let bytes = self.arithmetic.kind == SumType::U32
-            && self.sides.iter().all(ProductOperand::is_of_bytes);
-        if bytes { MAX_PACKED_BYTE_ROWS } else { MAX_PACKED_LHS_ROWS }
+    fn packed_rows(&self, sides: [Strided<'_>; 2]) -> usize {
+        if self.bytes(sides).is_some() { MAX_PACKED_BYTE_ROWS } else { MAX_PACKED_LHS_ROWS }
     }
 
     /// The operands as bytes, where they are and a machine multiplies those.
@@ -364,7 +362,7 @@ impl Contraction {
     ) -> Result<()> {
         let n = self.extent.n;
         let width = self.result.host_bytes();
-        let packed = self.packed_rows();
+        let packed = self.packed_rows([lhs, rhs]);
         for first in rows.clone().step_by(packed) {
             let some = first..rows.end.min(first + packed);
             let out = &mut out[(first - rows.start) * n * width..][..some.len() * n * width];

@@ -56,9 +56,7 @@ impl Reduction {
         if !outermost || !first.is_multiple_of(parts) || !kept.count.is_multiple_of(first) {
             return None;
         }
-        let mut part = self.clone();
-        part.kept[0].count /= parts;
-        Some(part)
+        Some(self.some(0..kept.count / parts).0)
     }
 
     /// How many indices the outermost axis that stays has, and of how many elements and results each

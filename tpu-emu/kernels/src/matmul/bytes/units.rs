@@ -49,46 +49,41 @@ impl UnitForm {
         }
     }
 
-    /// What sums of such units lack.
-    pub(super) fn corrections(
+    /// What the sums of each row lack; nothing where that is zero.
+    // (l' + a)·(r' - b) summed up is l'·r' - b·l' + a·(r' - b); `a` and `b` are what bytes are flipped by.
+    pub(super) fn of_rows(self, left: &[u32], units: usize) -> Vec<u32> {
+        match u32::from(self.flip(1)) {
+            0 => Vec::new(),
+            less => simd::run(RowSums { left, units, less }),
+        }
+    }
+
+    /// What the sums of each column lack, likewise.
+    pub(super) fn of_columns(
         self,
-        left: &[u32],
         right: &[[u32; COLUMNS]],
         units: usize,
         terms: usize,
-    ) -> Corrections {
-        // (l' + a)·(r' - b) summed up is l'·r' - b·l' + a·(r' - b).
+    ) -> Vec<u32> {
         let [add, less] = [self.flip(0), self.flip(1)].map(u32::from);
-        let of_rows = if less == 0 { Vec::new() } else { simd::run(RowSums { left, units, less }) };
+        if add == 0 {
+            return Vec::new();
+        }
         let all = less.wrapping_mul(u32::try_from(terms).unwrap_or_default());
-        let of_columns = if add == 0 {
-            Vec::new()
-        } else {
-            simd::run(ColumnSums { right, units })
-                .into_iter()
-                .map(|sum| sum.wrapping_sub(all).wrapping_mul(add))
-                .collect()
-        };
-        Corrections { of_rows, of_columns }
-    }
-}
-
-/// What is added to the sums of each row and of each column; nothing where that is zero.
-#[derive(Debug)]
-pub(super) struct Corrections {
-    of_rows: Vec<u32>,
-    of_columns: Vec<u32>,
-}
-
-impl Corrections {
-    pub(super) fn is_empty(&self) -> bool {
-        self.of_rows.is_empty() && self.of_columns.is_empty()
+        let sums = simd::run(ColumnSums { right, units });
+        sums.into_iter().map(|sum| sum.wrapping_sub(all).wrapping_mul(add)).collect()
     }
 
-    /// Those from a row and from a column on.
-    pub(super) fn of(&self, row: usize, column: usize) -> (&[u32], &[u32]) {
-        let of_rows = self.of_rows.get(row..).unwrap_or_default();
-        (of_rows, self.of_columns.get(column..).unwrap_or_default())
+    /// Lays terms of one side out.
+    fn lay(self, side: usize, signed: bool, layout: impl ByteLayout) {
+        match self {
+            Self::Halves if signed => simd::run(Laying { layout, term: half(true) }),
+            Self::Halves => simd::run(Laying { layout, term: half(false) }),
+            Self::Shifted { .. } | Self::Lines { .. } => {
+                let flip = self.flip(side);
+                simd::run(Laying { layout, term: |byte| byte ^ flip });
+            }
+        }
     }
 }
 
@@ -177,6 +172,26 @@ fn half(signed: bool) -> impl Fn(u8) -> u16 + Copy {
     }
 }
 
+/// What is laid out, and where.
+trait ByteLayout {
+    /// Does it; `term` makes a term of a byte.
+    fn lay<E: Term>(self, term: impl Fn(u8) -> E + Copy);
+}
+
+struct Laying<L, F> {
+    layout: L,
+    term: F,
+}
+
+impl<E: Term, L: ByteLayout, F: Fn(u8) -> E + Copy> Loop for Laying<L, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.layout.lay(self.term);
+    }
+}
+
 /// Lays rows out, each as units one after the other; what the last tile lacks is zero.
 pub(super) fn lay_rows(
     form: UnitForm,
@@ -186,19 +201,7 @@ pub(super) fn lay_rows(
     out: &mut [u32],
 ) {
     let units = form.units(depth.len());
-    let flip = form.flip(0);
-    match form {
-        UnitForm::Halves if matrix.signed => {
-            simd::run(LayByteRows { matrix, free, depth, units, out, term: half(true) });
-        }
-        UnitForm::Halves => {
-            simd::run(LayByteRows { matrix, free, depth, units, out, term: half(false) });
-        }
-        UnitForm::Shifted { .. } | UnitForm::Lines { .. } => {
-            let term = |byte| byte ^ flip;
-            simd::run(LayByteRows { matrix, free, depth, units, out, term });
-        }
-    }
+    form.lay(0, matrix.signed, LayByteRows { matrix, free, depth, units, out });
 }
 
 /// Lays rows out as [`lay_rows`] does: `copy` writes the terms of one into bytes.
@@ -211,18 +214,7 @@ pub(crate) fn lay_copied(
     copy: impl FnMut(usize, &mut [u8]),
 ) {
     let units = form.units(terms);
-    let flip = form.flip(0);
-    match form {
-        UnitForm::Halves if signed => {
-            simd::run(LayCopied { rows, terms, units, out, copy, term: half(true) });
-        }
-        UnitForm::Halves => {
-            simd::run(LayCopied { rows, terms, units, out, copy, term: half(false) });
-        }
-        UnitForm::Shifted { .. } | UnitForm::Lines { .. } => {
-            simd::run(CopyBytes { rows, terms, units, out, copy, flip });
-        }
-    }
+    form.lay(0, signed, LayCopied { rows, terms, units, out, copy });
 }
 
 /// Lays columns out as panels; what the last one lacks is zero.
@@ -234,19 +226,7 @@ pub(super) fn lay_columns(
     out: &mut [[u32; COLUMNS]],
 ) {
     let units = form.units(depth.len());
-    let flip = form.flip(1);
-    match form {
-        UnitForm::Halves if matrix.signed => {
-            simd::run(LayByteColumns { matrix, free, depth, units, out, term: half(true) });
-        }
-        UnitForm::Halves => {
-            simd::run(LayByteColumns { matrix, free, depth, units, out, term: half(false) });
-        }
-        UnitForm::Shifted { .. } | UnitForm::Lines { .. } => {
-            let term = |byte| byte ^ flip;
-            simd::run(LayByteColumns { matrix, free, depth, units, out, term });
-        }
-    }
+    form.lay(1, matrix.signed, LayByteColumns { matrix, free, depth, units, out });
 }
 
 /// Terms of a unit.
@@ -294,21 +274,18 @@ fn lay_beside<E: Term, const W: usize>(
 /// Units of each of several rows that are made side by side.
 const UNITS_BESIDE: usize = 8;
 
-struct LayByteRows<'a, F> {
+struct LayByteRows<'a> {
     matrix: ByteMatrix<'a>,
     free: Range<usize>,
     depth: Range<usize>,
     units: usize,
     out: &'a mut [u32],
-    term: F,
 }
 
-impl<E: Term, F: Fn(u8) -> E + Copy> Loop for LayByteRows<'_, F> {
-    type Output = ();
-
+impl ByteLayout for LayByteRows<'_> {
     #[inline(always)]
-    fn run(self) {
-        let Self { matrix, free, depth, units, out, term } = self;
+    fn lay<E: Term>(self, term: impl Fn(u8) -> E + Copy) {
+        let Self { matrix, free, depth, units, out } = self;
         let [across, along] = matrix.strides;
         let (rows, rest) = out.split_at_mut(free.len() * units);
         rest.fill(0);
@@ -343,21 +320,18 @@ impl<E: Term, F: Fn(u8) -> E + Copy> Loop for LayByteRows<'_, F> {
     }
 }
 
-struct LayCopied<'a, C, F> {
+struct LayCopied<'a, C> {
     rows: Range<usize>,
     terms: usize,
     units: usize,
     out: &'a mut [u32],
     copy: C,
-    term: F,
 }
 
-impl<E: Term, C: FnMut(usize, &mut [u8]), F: Fn(u8) -> E + Copy> Loop for LayCopied<'_, C, F> {
-    type Output = ();
-
+impl<C: FnMut(usize, &mut [u8])> ByteLayout for LayCopied<'_, C> {
     #[inline(always)]
-    fn run(self) {
-        let Self { rows, terms, units, out, mut copy, term } = self;
+    fn lay<E: Term>(self, term: impl Fn(u8) -> E + Copy) {
+        let Self { rows, terms, units, out, mut copy } = self;
         let mut bytes = vec![0; terms];
         let (used, rest) = out.split_at_mut(rows.len() * units);
         rest.fill(0);
@@ -368,50 +342,18 @@ impl<E: Term, C: FnMut(usize, &mut [u8]), F: Fn(u8) -> E + Copy> Loop for LayCop
     }
 }
 
-/// Rows of bytes as they are, or each combined with the same one.
-struct CopyBytes<'a, C> {
-    rows: Range<usize>,
-    terms: usize,
-    units: usize,
-    out: &'a mut [u32],
-    copy: C,
-    flip: u8,
-}
-
-impl<C: FnMut(usize, &mut [u8])> Loop for CopyBytes<'_, C> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { rows, terms, units, out, mut copy, flip } = self;
-        let (used, rest) = out.split_at_mut(rows.len() * units);
-        rest.fill(0);
-        for (row, i) in used.chunks_exact_mut(units).zip(rows) {
-            let (bytes, rest) = cast_slice_mut::<u32, u8>(row).split_at_mut(terms);
-            copy(i, bytes);
-            if flip != 0 {
-                bytes.iter_mut().for_each(|byte| *byte ^= flip);
-            }
-            rest.fill(0);
-        }
-    }
-}
-
-struct LayByteColumns<'a, F> {
+struct LayByteColumns<'a> {
     matrix: ByteMatrix<'a>,
     free: Range<usize>,
     depth: Range<usize>,
     units: usize,
     out: &'a mut [[u32; COLUMNS]],
-    term: F,
 }
 
-impl<E: Term, F: Fn(u8) -> E + Copy> Loop for LayByteColumns<'_, F> {
-    type Output = ();
-
+impl ByteLayout for LayByteColumns<'_> {
     #[inline(always)]
-    fn run(self) {
-        let Self { matrix, free, depth, units, out, term } = self;
+    fn lay<E: Term>(self, term: impl Fn(u8) -> E + Copy) {
+        let Self { matrix, free, depth, units, out } = self;
         let [across, along] = matrix.strides;
         let used = depth.len().div_ceil(per_unit::<E>());
         let machine = simd::shuffles();
