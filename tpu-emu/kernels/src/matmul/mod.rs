@@ -7,7 +7,7 @@
 //! * **f64 and complex numbers**: the `gemm` crate, through `gemm_crate`.
 //! * **Integers of 64 bits**: rows of `INTEGER_BLOCK_COLUMNS` sums, in [`integer`].
 //! * **f32 and integers of 32 bits**: the first of these that fits. Integers of 8 bits are summed in
-//!   f32 where that holds all sums, or by [`bytes`] where the machine can and the product is neither
+//!   f32 where that holds all sums, or by `bytes` where the machine can and the product is neither
 //!   small nor with a vector.
 //!
 //! | case | algorithm |
