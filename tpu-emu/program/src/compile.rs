@@ -1,8 +1,9 @@
 //! The passes that make a plan of a program, in their order.
 //!
 //! 1. Import (`import`): calls inlined, shapes inferred and checked, operations lowered.
-//! 2. Constant folding (`passes/constant_fold`), node by node while the program is
-//!    imported: shapes of later operations may depend on the bytes of earlier ones.
+//! 2. Common subexpressions (`import/common_subexpressions`) and constant folding
+//!    (`passes/constant_fold`), node by node while the program is imported: shapes of later
+//!    operations may depend on the bytes of earlier ones.
 //! 3. Loop invariants (`passes/loop_invariants`), from graph to graph.
 //! 4. One update to a row (`passes/one_hot`), from graph to graph.
 //! 5. Sums of padded arrays (`passes/joined_pads`), from graph to graph.
@@ -40,6 +41,8 @@ use crate::tuning::{
 pub struct Passes {
     /// Small values whose operands are known are computed when a program is imported.
     pub(crate) constant_folding: bool,
+    /// An operation that its block has already, with the same operands, is not there twice.
+    pub(crate) common_subexpressions: bool,
     /// What no iteration of a loop changes is done before the loop.
     pub(crate) loop_invariants: bool,
     /// Bytes of an array with one update to a row from which on it is made by choices.
@@ -85,6 +88,7 @@ impl Passes {
     /// Every pass.
     pub const ALL: Self = Self {
         constant_folding: true,
+        common_subexpressions: true,
         loop_invariants: true,
         one_hot_from: MIN_ONE_HOT_BYTES,
         joined_pads: true,
@@ -110,6 +114,7 @@ impl Passes {
     /// None of them.
     pub(crate) const NONE: Self = Self {
         constant_folding: false,
+        common_subexpressions: false,
         loop_invariants: false,
         one_hot_from: usize::MAX,
         joined_pads: false,
@@ -137,8 +142,9 @@ impl Passes {
     pub(crate) const ALWAYS: Self = Self { always_made_again: true, room: 0, ..Self::EAGER };
 
     /// All of them but one, for each that is for programs on one device too.
-    pub(crate) const ALL_BUT_ONE: [Self; 13] = [
+    pub(crate) const ALL_BUT_ONE: [Self; 14] = [
         Self { constant_folding: false, ..Self::ALL },
+        Self { common_subexpressions: false, ..Self::ALL },
         Self { loop_invariants: false, ..Self::ALL },
         Self { one_hot_from: usize::MAX, ..Self::ALL },
         Self { joined_pads: false, ..Self::ALL },

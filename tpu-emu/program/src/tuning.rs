@@ -36,6 +36,13 @@ pub(crate) const MAX_REGION_STEPS: usize = 1024;
 /// Bytes of results that are computed at compile time where the operands are known.
 pub(crate) const MAX_FOLDED_BYTES: usize = 512;
 
+/// Bytes of constants that are compared, for operations that are there already.
+pub(crate) const MAX_COMPARED_BYTES: usize = 64;
+
+/// Operations on elements, one behind the other, from which on a value is not made once more for a
+/// reader.
+pub(crate) const MIN_MERGED_STEPS: usize = 16;
+
 /// Bytes up to which a value is made before a loop rather than in every iteration.
 pub(crate) const MAX_HOISTED_BYTES: usize = 4096;
 
@@ -83,7 +90,10 @@ pub(crate) const MAX_SUNK_NODES: usize = 64;
 pub(crate) const MAX_PARTED_NODES: usize = 64;
 
 /// Operations that one fused loop may hold.
-pub(crate) const MAX_FUSED_STEPS: usize = 48;
+pub(crate) const MAX_FUSED_STEPS: usize = 128;
+
+/// Those of a loop with elements of 64 bits and others.
+pub(crate) const MAX_MIXED_STEPS: usize = 48;
 
 /// Arrays that one fused loop may read.
 pub(crate) const MAX_FUSED_LOADS: usize = 24;

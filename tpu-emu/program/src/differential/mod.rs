@@ -221,6 +221,7 @@ fn every_pass_makes_another_plan_of_some_program() {
         format!("{:?}", planned(&mut graph, donated, passes))
     };
     let mut programs: Vec<_> = (0..40).map(|seed| program(seed, true)).collect();
+    programs.extend((0..4).map(|seed| program(seed, false)));
     programs.push((FORI_LOOP.to_owned(), vec![None]));
     programs.push((late_reader(), vec![None]));
     let absorbed = absorbed_work::tests::programs();

@@ -47,7 +47,7 @@ impl ProgramWriter {
         format!("%v{}", self.count)
     }
 
-    /// One operation with one result.
+    /// One operation with one result, now and then once more.
     pub(super) fn put(
         &mut self,
         seen: &mut Vec<Value>,
@@ -59,6 +59,9 @@ impl ProgramWriter {
         writeln!(self.text, "{name} = {code}").unwrap();
         let value = Value(name, element, dims.to_vec());
         seen.push(value.clone());
+        if !self.wide && self.random.below(16) == 0 {
+            return self.put(seen, element, dims, code);
+        }
         value
     }
 

@@ -1,5 +1,6 @@
 //! From a module to a graph: calls inlined, shapes inferred and checked against the declared
 //! ones, every operation lowered. All reasons why a program cannot be compiled are collected.
+mod common_subexpressions;
 pub(crate) mod control;
 pub(crate) mod custom_call;
 mod masks;
@@ -18,6 +19,7 @@ use crate::compile::Passes;
 use crate::sharding::groups::Devices;
 use crate::sharding::io_shardings::IoSharding;
 use crate::tuning::{MAX_CALL_DEPTH, MAX_INLINED_CALLS, MAX_PROGRAM_NODES, MAX_REPORTED_REASONS};
+use common_subexpressions::CommonSubexpressions;
 use masks::Masks;
 use scope::{Binding, Scope};
 use std::collections::{BTreeMap, HashMap};
@@ -80,6 +82,7 @@ pub fn load<'m>(
         alike: HashMap::new(),
         constants: HashMap::new(),
         masks: Masks::default(),
+        common: CommonSubexpressions::of(passes.common_subexpressions),
     };
     let mut main = Subgraph::default();
     let (mut copies, mut results) = (Vec::new(), Vec::new());
@@ -135,6 +138,8 @@ pub(crate) struct Loader<'m> {
     pub(crate) constants: HashMap<Arc<[u8]>, ValueId>,
     /// Booleans that were converted, for the products with them.
     masks: Masks,
+    /// The operations that can be told to be the same.
+    common: CommonSubexpressions<'m>,
 }
 
 /// See [`Loader::mark`].

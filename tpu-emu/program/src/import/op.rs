@@ -51,6 +51,12 @@ impl<'m> Loader<'m> {
         for &operand in &operation.operands {
             scope.binding(operand)?.arrays(&mut values, &mut shapes);
         }
+        let candidate = self.common.candidate(scope, (operation, entry), &values);
+        if let Some(candidate) = &candidate
+            && self.bind_common(scope, candidate, into)?
+        {
+            return Ok(());
+        }
         let known: Vec<_> =
             values.iter().map(|&value| self.graph.value(value).known.clone()).collect();
         let bodies = self.bodies(scope, operation)?;
@@ -74,7 +80,11 @@ impl<'m> Loader<'m> {
         agree(&site, &inferred)?;
         site.results = &inferred;
         let lowered = (entry.lower)(&site)?;
+        let before = into.nodes.len();
         let results = self.emit((operation, entry), lowered, &values, &shapes, &inferred, into)?;
+        if let Some(candidate) = candidate.filter(|_| into.nodes.len() > before) {
+            self.common.note(candidate, &results, into);
+        }
         let mut results = results.into_iter().zip(inferred);
         for (&result, of) in operation.results.iter().zip(types) {
             let binding = gathered(of, &mut results)?;
@@ -106,7 +116,10 @@ impl<'m> Loader<'m> {
         };
         let work = match lowered {
             Lowered::View => return Ok(vec![first()?]),
-            Lowered::Barrier => return Ok(self.behind_barrier(values, into)),
+            Lowered::Barrier => {
+                self.common.pass_barrier();
+                return Ok(self.behind_barrier(values, into));
+            }
             Lowered::Forward => return Ok(values.to_vec()),
             Lowered::Access(access) if self.is_whole(&access, &shapes[0], &results[0]) => {
                 return Ok(vec![first()?]);

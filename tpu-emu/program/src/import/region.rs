@@ -92,6 +92,7 @@ impl<'m> Loader<'m> {
             alike: HashMap::new(),
             constants: HashMap::new(),
             masks: Masks::default(),
+            common: self.common.emptied(),
         };
         let mut main = Subgraph::default();
         let mut inside = scope.known_only(&self.graph, &mut inner.graph, &mut main);

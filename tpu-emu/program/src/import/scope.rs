@@ -243,6 +243,11 @@ impl<'m> Scope<'m> {
         }
     }
 
+    /// The function.
+    pub(super) fn function(&self) -> &'m Function {
+        self.function
+    }
+
     /// The declared type of a value.
     pub(crate) fn type_of(&self, value: Value) -> Result<&'m Type> {
         self.function.values.get(value.0 as usize).ok_or_else(|| unknown(value))

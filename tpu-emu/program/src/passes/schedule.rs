@@ -430,7 +430,8 @@ mod tests {
         let text = format!(
             "func.func public @main(%x: tensor<64x64xf32>, %v: tensor<64x1xf32>) -> (tensor<64x1xf32>) {{
             %z = stablehlo.constant dense<0.0> : tensor<f32>
-            %d = stablehlo.dot_general %x, %x, {DOT}
+            %d = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] :
+              (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
             %a = stablehlo.dot_general %x, %x, {DOT}
             %b = stablehlo.tanh %a : tensor<64x64xf32>
             %f = stablehlo.reduce(%b init: %z) applies stablehlo.add across dimensions = [1] :

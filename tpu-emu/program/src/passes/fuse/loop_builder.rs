@@ -1,6 +1,7 @@
 //! A loop while it is being built.
 use crate::graph::ValueId;
 use crate::passes::fuse::{FusedLoop, FusedStep, LoopInput, StepKind, StridedCopy};
+use crate::tuning::{MAX_FUSED_STEPS, MAX_MIXED_STEPS};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tpu_base::tensor::DType;
@@ -28,9 +29,33 @@ pub(super) struct Group {
 }
 
 impl Group {
+    /// The register of an operation, which may be there already.
     pub(super) fn operation(&mut self, op: ElementwiseOp, inputs: Vec<Register>) -> Register {
-        self.program.steps.push(Instr { op, inputs });
-        Register::Step(self.program.steps.len() - 1)
+        let steps = &mut self.program.steps;
+        let types = |op: &ElementwiseOp| (op.operand, op.result, op.immediate);
+        let same = |of: &Instr| {
+            of.op.kind == op.kind && of.inputs == inputs && types(&of.op) == types(&op)
+        };
+        let found = steps.iter().position(same);
+        Register::Step(found.unwrap_or_else(|| {
+            steps.push(Instr { op, inputs });
+            steps.len() - 1
+        }))
+    }
+
+    /// Whether one loop of these may have so many steps. A vector has as many elements as it has of
+    /// the widest type, so a long loop keeps 64 bits apart from what is narrower.
+    pub(super) fn has_room_for<const N: usize>(groups: [&Self; N], steps: usize) -> bool {
+        if steps <= MAX_MIXED_STEPS {
+            return true;
+        }
+        let is_wide = |group: &Self, wide: bool| {
+            let made = group.program.steps.iter().map(|step| step.op.result);
+            let mut all = group.program.parameters.iter().copied().chain(made);
+            all.any(|of| of != DType::Pred && (of.host_bytes() > size_of::<f32>()) == wide)
+        };
+        let mixes = [true, false].map(|wide| groups.iter().any(|group| is_wide(group, wide)));
+        steps <= MAX_FUSED_STEPS && mixes != [true; 2]
     }
 
     pub(super) fn constant(&mut self, dtype: DType, bytes: &[u8]) -> Register {

@@ -4,7 +4,7 @@ use super::concat::ConcatView;
 use super::{EachStep, FusedStep, LoopInput, StepBlock, StepKind};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::passes::fuse::loop_builder::{Group, finish, push_operand};
-use crate::tuning::{MAX_FUSED_LOADS, MAX_FUSED_STEPS, MIN_BLOCKED_TRANSPOSE_ELEMENTS};
+use crate::tuning::{MAX_FUSED_LOADS, MIN_BLOCKED_TRANSPOSE_ELEMENTS};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
@@ -323,7 +323,7 @@ impl<'g> Fuser<'g> {
             group.open
                 && group.elements == elements
                 && !makes(index)
-                && group.program.steps.len() < MAX_FUSED_STEPS
+                && Group::has_room_for([group], group.program.steps.len() + 1)
                 && group.inputs.len() + operands.len() <= MAX_FUSED_LOADS
         };
         let mut found: Vec<usize> = joined.filter(fits).collect();
@@ -371,8 +371,8 @@ impl<'g> Fuser<'g> {
     pub(super) fn merge(&mut self, index: usize, other: usize, more: usize) {
         let (one, two) = (&self.groups[index], &self.groups[other]);
         let steps = one.program.steps.len() + two.program.steps.len();
-        if steps >= MAX_FUSED_STEPS || one.inputs.len() + two.inputs.len() + more > MAX_FUSED_LOADS
-        {
+        let loads = one.inputs.len() + two.inputs.len() + more;
+        if !Group::has_room_for([one, two], steps + 1) || loads > MAX_FUSED_LOADS {
             return;
         }
         let moved = std::mem::take(&mut self.groups[other]);
@@ -386,20 +386,20 @@ impl<'g> Fuser<'g> {
         let constants: Vec<Register> =
             constants.map(|constant| group.constant(constant.dtype, &constant.bytes)).collect();
         group.at = group.at.max(moved.at);
-        let first = group.program.steps.len();
-        let renamed = |register: Register| match register {
+        let mut steps = Vec::with_capacity(moved.program.steps.len());
+        let renamed = |register: Register, steps: &[Register]| match register {
             Register::Parameter(index) => parameters[index],
             Register::Constant(index) => constants[index],
-            Register::Step(index) => Register::Step(first + index),
+            Register::Step(index) => steps[index],
         };
         for Instr { op, inputs } in moved.program.steps {
-            let inputs = inputs.into_iter().map(renamed).collect();
-            group.program.steps.push(Instr { op, inputs });
+            let inputs = inputs.into_iter().map(|input| renamed(input, &steps)).collect();
+            steps.push(group.operation(op, inputs));
         }
         let mut names: Vec<(ValueId, Register)> = moved.registers.into_iter().collect();
         names.sort_unstable_by_key(|&(value, _)| value);
         for (value, register) in names {
-            group.registers.entry(value).or_insert_with(|| renamed(register));
+            group.registers.entry(value).or_insert_with(|| renamed(register, &steps));
             if self.group_of.get(&value) == Some(&other) {
                 self.group_of.insert(value, index);
             }

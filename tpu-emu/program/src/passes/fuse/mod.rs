@@ -15,7 +15,8 @@
 //! | any other kernel, loop or branch | a step; what it reads must be in memory before |
 //!
 //! * Loops are joined if they have equally many elements, up to `MAX_FUSED_STEPS` operations and
-//!   `MAX_FUSED_LOADS` inputs. A loop is closed once something else needs one of its values.
+//!   `MAX_FUSED_LOADS` inputs, or `MAX_MIXED_STEPS` where some elements have 64 bits. A loop is
+//!   closed once something else needs one of its values, and has no operation twice.
 //! * A view that swaps axes is copied before it is read, by blocks, from
 //!   `MIN_BLOCKED_TRANSPOSE_ELEMENTS` on. A loop that only reorders becomes a strided copy.
 //! * A gather is fused where each slice is one element and the result has
