@@ -47,7 +47,7 @@ impl Assignment<'_> {
     }
 
     /// Lets results of a step have the memory of operands that end with it: first those whose memory
-    /// is that of the program's result that a result is.
+    /// is that of the program's result that a result is, or of what a loop carries there.
     fn join_dying(&mut self, step: &FusedStep, mut dying: Vec<usize>) {
         let mut open: Vec<usize> = (0..step.results.len()).collect();
         for at_home in [true, false] {
@@ -55,9 +55,13 @@ impl Assignment<'_> {
                 let result = step.results[number];
                 let bytes = self.graph.bytes(result);
                 let home = self.homes.get(&result).copied();
+                let carried = self.carried.get(&result).copied();
                 let fits = |&at: &usize| {
-                    let Some(set) = self.sets.get(step.operands[at]) else { return false };
-                    let there = !at_home || (home.is_some() && set.pin == home);
+                    let operand = step.operands[at];
+                    let Some(set) = self.sets.get(operand) else { return false };
+                    let there = !at_home
+                        || (home.is_some() && set.pin == home)
+                        || carried.is_some_and(|carried| self.sets.same(operand, carried));
                     there && set.bytes == bytes && step.kind.takes_over(at, number)
                 };
                 let Some(at) = dying.iter().position(fits) else { return true };
@@ -93,6 +97,9 @@ impl Assignment<'_> {
             {
                 self.sets.join(initial, result);
             }
+        }
+        for (&made, &carried) in body.results.iter().zip(&body.parameters) {
+            self.carried.entry(made).or_insert(carried);
         }
         self.join(condition, before);
         self.join(body, inside);
@@ -220,6 +227,7 @@ mod tests {
     use crate::compile::Passes;
     use crate::differential::graph_of;
     use crate::plan::check::planned;
+    use crate::plan::{PlannedStep, Step};
 
     #[test]
     fn results_of_one_loop_take_the_memory_that_was_given_up_for_each() {
@@ -240,5 +248,34 @@ mod tests {
             let plan = planned(&mut graph, &donated, Passes::ALL);
             assert_eq!((plan.arena, plan.steps.len()), (0, 1), "{donated:?}");
         }
+    }
+
+    #[test]
+    fn results_of_a_loop_take_the_memory_of_what_it_carries_in_their_place() {
+        // Of two that end with one step, each is made where it is read in the next iteration.
+        let all = "tensor<64x64xf32>";
+        let text = format!(
+            "func.func public @main(%x: {all}, %y: {all}, %n: tensor<i32>) -> ({all}, {all}) {{
+            %r:3 = stablehlo.while(%i = %n, %a = %x, %b = %y) : tensor<i32>, {all}, {all} cond {{
+              %t = stablehlo.constant dense<3> : tensor<i32>
+              %q = stablehlo.compare LT, %i, %t : (tensor<i32>, tensor<i32>) -> tensor<i1>
+              stablehlo.return %q : tensor<i1>
+            }} do {{
+              %k = stablehlo.add %i, %i : tensor<i32>
+              %c = stablehlo.add %b, %a : {all}
+              %d = stablehlo.multiply %c, %a : {all}
+              stablehlo.return %k, %d, %c : tensor<i32>, {all}, {all}
+            }}
+            return %r#1, %r#2 : {all}, {all}
+          }}"
+        );
+        let mut graph = graph_of(&text, Passes::ALL);
+        let plan = planned(&mut graph, &[Some(0), Some(1), None], Passes::ALL);
+        let looped = plan.steps.iter().find_map(|step| match &step.kind {
+            PlannedStep::While { body, .. } => Some(body),
+            _ => None,
+        });
+        let copies = |step: &Step| matches!(step.kind, PlannedStep::Copies(_));
+        assert!(!looped.unwrap().iter().any(copies), "{looped:?}");
     }
 }

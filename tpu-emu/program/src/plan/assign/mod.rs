@@ -49,6 +49,7 @@ pub(crate) fn assign(
         results: Plan::PARAMETERS + number(code.parameters.len()),
         rows: Plan::PARAMETERS + number(code.parameters.len() + code.results.len()),
         homes: FxHashMap::default(),
+        carried: FxHashMap::default(),
         given_up: FxHashSet::default(),
         joined: FxHashMap::default(),
         set_slots: Vec::new(),
@@ -94,6 +95,8 @@ struct Assignment<'g> {
     rows: u32,
     /// The memory in which each of the program's results is to lie.
     homes: FxHashMap<ValueId, u32>,
+    /// The parameter of a loop's body that each value is in the next iteration.
+    carried: FxHashMap<ValueId, ValueId>,
     /// Rows that nobody needs once the run that reads them has read them.
     given_up: FxHashSet<ValueId>,
     /// What of its operands a result is put together of, some of which are made there.
