@@ -4,7 +4,8 @@
 //! 2. Common subexpressions (`import/common_subexpressions`) and constant folding
 //!    (`passes/constant_fold`), node by node while the program is imported: shapes of later
 //!    operations may depend on the bytes of earlier ones.
-//! 3. Loop invariants (`passes/loop_invariants`), from graph to graph.
+//! 3. Loop invariants (`passes/loop_invariants`), and functions of slices that loops take
+//!    (`passes/functions_of_slices`), from graph to graph.
 //! 4. One update to a row (`passes/one_hot`), from graph to graph.
 //! 5. Sums of padded arrays (`passes/joined_pads`), from graph to graph.
 //! 6. Picked elements (`passes/picked`), from graph to graph.
@@ -26,8 +27,8 @@ use crate::chip_plan::ChipProgram;
 use crate::graph::Graph;
 use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
 use crate::passes::{
-    absorbed_work, dead_code, joined_pads, lifted_views, loop_invariants, one_hot, parted, picked,
-    regrouped_products, rounded, scalar_loops, spread_masks, sunk_views,
+    absorbed_work, dead_code, functions_of_slices, joined_pads, lifted_views, loop_invariants,
+    one_hot, parted, picked, regrouped_products, rounded, scalar_loops, spread_masks, sunk_views,
 };
 use crate::plan::{Plan, StorageForm, assign};
 use crate::recompute;
@@ -194,6 +195,7 @@ pub(crate) fn fitted(
 fn shrunk(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> (StepBlock, Plan) {
     if passes.loop_invariants {
         loop_invariants::hoist(graph);
+        functions_of_slices::compute_early(graph);
     }
     one_hot::choose(graph, passes.one_hot_from);
     if passes.joined_pads {

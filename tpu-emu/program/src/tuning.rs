@@ -46,6 +46,12 @@ pub(crate) const MIN_MERGED_STEPS: usize = 16;
 /// Bytes up to which a value is made before a loop rather than in every iteration.
 pub(crate) const MAX_HOISTED_BYTES: usize = 4096;
 
+/// Bytes of an array of which a function is computed before the loop that takes slices of it.
+pub(crate) const MAX_EARLY_FUNCTION_BYTES: usize = 1 << 18;
+
+/// Bytes of such a slice.
+pub(crate) const MAX_EARLY_SLICE_BYTES: usize = 256;
+
 /// Bytes from which on what costs nothing where it is read is made in a loop's body, and not stored
 /// outside.
 pub(crate) const MIN_SUNK_BYTES: usize = 1 << 16;

@@ -4,6 +4,7 @@ pub(crate) mod clamped;
 mod composed_views;
 pub(crate) mod constant_fold;
 pub(crate) mod dead_code;
+pub(crate) mod functions_of_slices;
 pub mod fuse;
 pub(crate) mod joined_pads;
 pub(crate) mod lifted_views;
