@@ -176,7 +176,7 @@ class Writer:
             AttributeError,
         ):
             return None
-        if not hasattr(made, "shape") or made.size > 40_000 or made.ndim > 8:
+        if not hasattr(made, "shape") or made.size > values.MOST_ELEMENTS or made.ndim > 8:
             return None
         dtype = str(made.dtype)
         if dtype not in {*values.EVERY}:

@@ -1,5 +1,7 @@
 """Operations that move elements: what they give is XLA's, bit for bit."""
 
+import math
+
 import values
 from generate import Value, Writer
 
@@ -164,9 +166,10 @@ def take(of: Writer) -> None:
         elif choice == 1:
             dims = list(a.shape)
             dims[axis] = of.rng.choice(values.EXTENTS)
-            where = of.like(Value("", tuple(dims), "int32"))
-            code = f"jnp.take_along_axis({a.name}, {where.name}, axis={axis}, mode='clip')"
-            of.put(code, a, where)
+            if math.prod(dims) <= values.MOST_ELEMENTS:
+                where = of.like(Value("", tuple(dims), "int32"))
+                code = f"jnp.take_along_axis({a.name}, {where.name}, axis={axis}, mode='clip')"
+                of.put(code, a, where)
         else:
             of.put(f"{a.name}.at[{where.name}].get(mode='clip')", a, where)
 

@@ -59,6 +59,10 @@ def kind(name: str) -> str:
     return "i" if name.startswith(("int", "uint")) else "f"
 
 
+# The most elements of a value.
+MOST_ELEMENTS = 40_000
+
+
 def pick_shape(rng: random.Random, ranks: tuple[int, ...] = (0, 1, 1, 2, 2, 3, 3, 4, 5, 6)):
     """Extents of an array, zeros and ones anywhere, not many elements."""
     rank = rng.choice(ranks)
