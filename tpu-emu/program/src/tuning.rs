@@ -39,6 +39,9 @@ pub(crate) const MAX_FOLDED_BYTES: usize = 512;
 /// Bytes of constants that are compared, for operations that are there already.
 pub(crate) const MAX_COMPARED_BYTES: usize = 64;
 
+/// Bytes of a value up to which it is not made once more for a reader, if it is no product.
+pub(crate) const MAX_MERGED_BYTES: usize = 16 << 20;
+
 /// Operations on elements, one behind the other, from which on a value is not made once more for a
 /// reader.
 pub(crate) const MIN_MERGED_STEPS: usize = 16;

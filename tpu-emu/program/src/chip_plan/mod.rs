@@ -9,6 +9,7 @@
 //! | a product that a loss is made of, between two loops or where a reduction of each row reads what is looked up | the same | the loss comes where it stands: the result beside all that lives there, also what is f32 by the first row, in place of the product if that is as large |
 //! | a loss by logarithms, which a loop of their own makes, of a program that gathers several arrays from other devices | the same | where it stands too, and beside the product |
 //! | scores of attention of many terms, or in long masked rows (`scores`) | exponentials take the place of scores | both in f32 |
+//! | a look-up of many single elements in a loop, as of a binary search | the loop over elements that reads them makes their places and looks them up | the places and what is found, stored |
 //! | loops that multiply by matrices of f32 | these, taken from an array that loops do not change | all that they are taken from once more in bf16, from the first of these loops to the last |
 //! | any of a program that gathers several arrays of 16 bits from other devices | the gathered array that is read | one more, which arrives meanwhile |
 //!
@@ -44,10 +45,39 @@ pub(crate) struct ChipProgram {
     scores: Scores,
     /// Weights of f32 that loops multiply by.
     weights: Weights,
+    /// The largest array that is looked up element by element in a loop.
+    looked_up: Option<LookedUp>,
     /// How many arrays devices gather of each other.
     gathers: usize,
     /// Those of 16 bits.
     gathered: Vec<Gathered>,
+}
+
+/// An array that is looked up element by element.
+#[derive(Debug)]
+struct LookedUp {
+    shape: Shape,
+    name: Arc<str>,
+    location: LocationId,
+}
+
+impl LookedUp {
+    /// What a node of a loop looks up, if it is one number a place, and large.
+    fn of(graph: &Graph, node: &Node) -> Option<Self> {
+        let NodeKind::Kernel(kernel) = &node.work else { return None };
+        let shape = &graph.value(*node.results.first()?).shape;
+        let single = kernel.lookup().is_some() && node.shapes[1].elements() >= shape.elements();
+        let is_large = single && shape.bytes() >= MIN_SHRUNK_BYTES;
+        let (name, location) = (Arc::clone(&node.name), node.location);
+        is_large.then(|| Self { shape: shape.clone(), name, location })
+    }
+
+    /// What is found, and as many places of 32 bits.
+    fn stored(&self) -> StoredByChip {
+        let bytes = self.shape.bytes() + self.shape.with(DType::S32).bytes();
+        let (shape, name) = (self.shape.clone(), Arc::clone(&self.name));
+        StoredByChip { bytes, others: 0, shape, name, location: self.location }
+    }
 }
 
 /// An array that devices gather of each other.
@@ -78,6 +108,9 @@ impl ChipProgram {
                 NodeKind::While(condition, body) => {
                     self.search(graph, condition);
                     self.search(graph, body);
+                    let found = body.nodes.iter().filter_map(|node| LookedUp::of(graph, node));
+                    let all = self.looked_up.take().into_iter().chain(found);
+                    self.looked_up = all.max_by_key(|of| of.shape.bytes());
                 }
                 NodeKind::Branch(blocks) => {
                     blocks.iter().for_each(|inner| self.search(graph, inner));
@@ -170,7 +203,9 @@ impl ChipProgram {
             location: of.location,
         });
         let [scores, weights] = [self.scores.beside(plan), self.weights.beside(plan)];
+        let looked_up = self.looked_up.as_ref().map(LookedUp::stored);
         let all = wide.into_iter().chain(last).chain(next).chain(scores).chain(weights);
+        let all = all.chain(looked_up);
         all.max_by_key(|stored| stored.bytes)
     }
 }
@@ -317,5 +352,51 @@ mod tests {
         assert_eq!(told(&[64, 512]), Some(512 * 128 * 2));
         assert_eq!(told(&[512]), None, "nothing else to read meanwhile");
         assert_eq!(told(&[]), None);
+    }
+
+    #[test]
+    fn places_and_what_is_found_there_are_stored_in_loops() {
+        let told = |count: usize, inside: bool| {
+            let (all, at) = (format!("tensor<{count}xf32>"), format!("tensor<{count}xi32>"));
+            let looked_up = |name: &str| {
+                format!(
+                    "%t{name} = stablehlo.reshape %{name} : ({at}) -> tensor<{count}x1xi32>
+                     %f{name} = \"stablehlo.gather\"(%x, %t{name}) {{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}} : (tensor<9xf32>, tensor<{count}x1xi32>) -> {all}
+                     %d{name} = stablehlo.convert %f{name} : ({all}) -> {at}"
+                )
+            };
+            let (in_loop, outside) = if inside {
+                (looked_up("p"), "%r = stablehlo.negate %w#0".to_owned())
+            } else {
+                ("%dp = stablehlo.negate %p : AT".replace("AT", &at), {
+                    format!(
+                        "%q = stablehlo.negate %w#0 : {at}\n{}\n%r = stablehlo.negate %dq",
+                        looked_up("q")
+                    )
+                })
+            };
+            let text = format!(
+                "func.func public @main(%x: tensor<9xf32>, %a: {at}, %n: tensor<i32>) -> {at} {{
+                   %w:2 = stablehlo.while(%p = %a, %i = %n) : {at}, tensor<i32> cond {{
+                     %c = stablehlo.constant dense<3> : tensor<i32>
+                     %z = stablehlo.compare LT, %i, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                     stablehlo.return %z : tensor<i1>
+                   }} do {{
+                     %k = stablehlo.add %i, %i : tensor<i32>
+                     {in_loop}
+                     stablehlo.return %dp, %k : {at}, tensor<i32>
+                   }}
+                   {outside} : {at}
+                   return %r : {at}
+                 }}"
+            );
+            let mut graph = graph_of(&text, Passes::ALL);
+            let outside = StorageForm::Packed { donated: &[None; 3], elsewhere: &[], apart: false };
+            plan(&mut graph, outside, Passes::ALL).stored.map(|stored| stored.bytes)
+        };
+        let count = MIN_SHRUNK_BYTES / 4;
+        assert_eq!(told(count, true), Some(2 * MIN_SHRUNK_BYTES));
+        assert_eq!(told(count - 1, true), None, "few");
+        assert_eq!(told(count, false), None, "behind the loop");
     }
 }

@@ -6,12 +6,13 @@
 //! `jax.checkpoint` asks with it for values that are computed again.
 //!
 //! Values of little work, such as sums, masks and what is spread or turned, are made where they are
-//! read and stay, or each of their readers would find them stored. They are only told to be the
-//! same; where one loop makes them for several readers it has them once (`fuse/loop_builder`).
+//! read and stay, or each of their readers would find them stored; so are large arrays that are no
+//! products. They are only told to be the same; where one loop makes them for several readers it has
+//! them once (`fuse/loop_builder`).
 use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::Loader;
 use super::scope::{Binding, Scope};
-use crate::tuning::{MAX_COMPARED_BYTES, MIN_MERGED_STEPS};
+use crate::tuning::{MAX_COMPARED_BYTES, MAX_MERGED_BYTES, MIN_MERGED_STEPS};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use tpu_base::error::Result;
@@ -156,8 +157,13 @@ impl<'m> CommonSubexpressions<'m> {
         Some(&node.results)
     }
 
-    /// Notes that the last node of a block is a candidate.
-    pub(super) fn note(&mut self, of: Candidate<'m>, results: &[ValueId], block: &Subgraph) {
+    /// Notes that the last node of a block is a candidate, with results of so many bytes.
+    pub(super) fn note(
+        &mut self,
+        of: Candidate<'m>,
+        (results, bytes): (&[ValueId], usize),
+        block: &Subgraph,
+    ) {
         let last = block.nodes.last().filter(|node| node.results == results);
         let Some((node, &result)) = last.zip(results.first()) else { return };
         if node.effect || node.work.is_own() {
@@ -172,6 +178,8 @@ impl<'m> CommonSubexpressions<'m> {
             | NodeKind::Constant(_)
             | NodeKind::Access(_) => Some(behind),
             NodeKind::Elementwise(op) if !op.transcendental => Some(behind + 1),
+            // Sums up to each element, or exponentials, of a large array.
+            of if bytes > MAX_MERGED_BYTES && !of.is_product() => Some(behind),
             _ => None,
         };
         if let Some(steps) = steps.filter(|&steps| steps < MIN_MERGED_STEPS) {
@@ -291,7 +299,7 @@ mod tests {
     use crate::compile::Passes;
     use crate::import::load;
     use crate::sharding::groups::Devices;
-    use crate::tuning::MIN_MERGED_STEPS;
+    use crate::tuning::{MAX_MERGED_BYTES, MIN_MERGED_STEPS};
     use std::collections::BTreeMap;
     use tpu_base::error::Error;
     use tpu_ops::Numerics;
@@ -374,6 +382,24 @@ mod tests {
             .replace("stablehlo.constant dense<0.0>", "chlo.constant dense<0.0>")
             .replace("stablehlo.constant dense<-0.0>", "chlo.constant dense<-0.0>");
         assert_eq!(count("power", &floats), 2);
+    }
+
+    #[test]
+    fn large_arrays_are_made_again() {
+        let twice = |columns: usize| {
+            let all = format!("tensor<4x{columns}xf32>");
+            format!(
+                "%w = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> {all}
+  %a = stablehlo.exponential %w : {all}
+  %b = stablehlo.exponential %w : {all}
+  %c = stablehlo.add %a, %b : {all}
+  %d = stablehlo.slice %c [0:4, 0:1] : ({all}) -> tensor<4x1xf32>
+  %r = stablehlo.reshape %d : (tensor<4x1xf32>) -> tensor<4xf32>"
+            )
+        };
+        let columns = MAX_MERGED_BYTES / 16;
+        assert_eq!(count("exponential", &twice(columns)), 1);
+        assert_eq!(count("exponential", &twice(columns + 1)), 2);
     }
 
     #[test]

@@ -83,7 +83,8 @@ impl<'m> Loader<'m> {
         let before = into.nodes.len();
         let results = self.emit((operation, entry), lowered, &values, &shapes, &inferred, into)?;
         if let Some(candidate) = candidate.filter(|_| into.nodes.len() > before) {
-            self.common.note(candidate, &results, into);
+            let bytes = inferred.iter().map(Shape::bytes).sum();
+            self.common.note(candidate, (&results, bytes), into);
         }
         let mut results = results.into_iter().zip(inferred);
         for (&result, of) in operation.results.iter().zip(types) {
