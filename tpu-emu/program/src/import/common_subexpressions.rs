@@ -97,12 +97,13 @@ impl<'m> CommonSubexpressions<'m> {
         (operation, entry): (&'m Operation, &Entry),
         values: &[ValueId],
     ) -> Option<Candidate<'m>> {
-        if !self.merges || entry.devices != DeviceDependence::Alike {
+        let is_alike = entry.devices == DeviceDependence::Alike;
+        if !self.merges || !is_alike || values.len() != operation.operands.len() {
             return None;
         }
         let (function, barriers) = (scope.function(), self.barriers);
         let mut hasher = FxHasher::default();
-        hasher.write_usize(std::ptr::from_ref(entry).addr());
+        hasher.write(operation.name.as_bytes());
         hasher.write_usize(barriers);
         for (name, value) in &operation.attributes.0 {
             if !is_compared(value) || matches!(&**name, "has_side_effect" | "call_target_name") {
@@ -173,13 +174,12 @@ impl<'m> CommonSubexpressions<'m> {
         let behind = operands.iter().filter_map(|&of| Some(self.little(of)?.steps)).max();
         let behind = behind.unwrap_or(0);
         let steps = match &node.work {
+            of if bytes > MAX_MERGED_BYTES && !of.is_product() => Some(behind),
             NodeKind::Iota(_)
             | NodeKind::Splat(_)
             | NodeKind::Constant(_)
             | NodeKind::Access(_) => Some(behind),
             NodeKind::Elementwise(op) if !op.transcendental => Some(behind + 1),
-            // Sums up to each element, or exponentials, of a large array.
-            of if bytes > MAX_MERGED_BYTES && !of.is_product() => Some(behind),
             _ => None,
         };
         if let Some(steps) = steps.filter(|&steps| steps < MIN_MERGED_STEPS) {
