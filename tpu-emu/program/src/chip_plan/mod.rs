@@ -46,46 +46,28 @@ pub(crate) struct ChipProgram {
     /// Weights of f32 that loops multiply by.
     weights: Weights,
     /// The largest array that is looked up element by element in a loop.
-    looked_up: Option<LookedUp>,
+    looked_up: Option<StoredByChip>,
     /// How many arrays devices gather of each other.
     gathers: usize,
     /// Those of 16 bits.
-    gathered: Vec<Gathered>,
+    gathered: Vec<StoredByChip>,
 }
 
-/// An array that is looked up element by element.
-#[derive(Debug)]
-struct LookedUp {
-    shape: Shape,
-    name: Arc<str>,
-    location: LocationId,
+/// The result of a node, for which a chip stores so many bytes.
+fn stored_result(node: &Node, shape: &Shape, bytes: usize) -> StoredByChip {
+    let (shape, name, location) = (shape.clone(), Arc::clone(&node.name), node.location);
+    StoredByChip { bytes, others: 0, shape, name, location }
 }
 
-impl LookedUp {
-    /// What a node of a loop looks up, if it is one number a place, and large.
-    fn of(graph: &Graph, node: &Node) -> Option<Self> {
-        let NodeKind::Kernel(kernel) = &node.work else { return None };
-        let shape = &graph.value(*node.results.first()?).shape;
-        let single = kernel.lookup().is_some() && node.shapes[1].elements() >= shape.elements();
-        let is_large = single && shape.bytes() >= MIN_SHRUNK_BYTES;
-        let (name, location) = (Arc::clone(&node.name), node.location);
-        is_large.then(|| Self { shape: shape.clone(), name, location })
-    }
-
-    /// What is found, and as many places of 32 bits.
-    fn stored(&self) -> StoredByChip {
-        let bytes = self.shape.bytes() + self.shape.with(DType::S32).bytes();
-        let (shape, name) = (self.shape.clone(), Arc::clone(&self.name));
-        StoredByChip { bytes, others: 0, shape, name, location: self.location }
-    }
-}
-
-/// An array that devices gather of each other.
-#[derive(Debug)]
-struct Gathered {
-    shape: Shape,
-    name: Arc<str>,
-    location: LocationId,
+/// What is stored for a look-up in a loop, if it is of one number a place, and large: what is found,
+/// and as many places of 32 bits.
+fn stored_look_up(graph: &Graph, node: &Node) -> Option<StoredByChip> {
+    let NodeKind::Kernel(kernel) = &node.work else { return None };
+    let shape = &graph.value(*node.results.first()?).shape;
+    let single = kernel.lookup().is_some() && node.shapes[1].elements() >= shape.elements();
+    let is_large = single && shape.bytes() >= MIN_SHRUNK_BYTES;
+    let bytes = shape.bytes() + shape.with(DType::S32).bytes();
+    is_large.then(|| stored_result(node, shape, bytes))
 }
 
 impl ChipProgram {
@@ -108,7 +90,7 @@ impl ChipProgram {
                 NodeKind::While(condition, body) => {
                     self.search(graph, condition);
                     self.search(graph, body);
-                    let found = body.nodes.iter().filter_map(|node| LookedUp::of(graph, node));
+                    let found = body.nodes.iter().filter_map(|node| stored_look_up(graph, node));
                     let all = self.looked_up.take().into_iter().chain(found);
                     self.looked_up = all.max_by_key(|of| of.shape.bytes());
                 }
@@ -147,8 +129,7 @@ impl ChipProgram {
         let shape = &graph.value(result).shape;
         self.gathers += usize::from(gathers);
         if gathers && is_narrow(shape.dtype) {
-            let (name, location) = (Arc::clone(&node.name), node.location);
-            self.gathered.push(Gathered { shape: shape.clone(), name, location });
+            self.gathered.push(stored_result(node, shape, shape.bytes()));
         }
     }
 
@@ -194,18 +175,10 @@ impl ChipProgram {
         });
         let last = self.loss.as_ref().and_then(|loss| loss.beside(plan, twice));
         let several = self.gathered.len() > 1;
-        let largest = self.gathered.iter().max_by_key(|of| of.shape.bytes()).filter(|_| several);
-        let next = largest.map(|of| StoredByChip {
-            bytes: of.shape.bytes(),
-            others: 0,
-            shape: of.shape.clone(),
-            name: Arc::clone(&of.name),
-            location: of.location,
-        });
+        let next = self.gathered.iter().max_by_key(|of| of.bytes).filter(|_| several).cloned();
         let [scores, weights] = [self.scores.beside(plan), self.weights.beside(plan)];
-        let looked_up = self.looked_up.as_ref().map(LookedUp::stored);
         let all = wide.into_iter().chain(last).chain(next).chain(scores).chain(weights);
-        let all = all.chain(looked_up);
+        let all = all.chain(self.looked_up.clone());
         all.max_by_key(|stored| stored.bytes)
     }
 }
@@ -339,10 +312,10 @@ mod tests {
 
     #[test]
     fn one_more_gathered_array_arrives_while_another_one_is_read() {
-        let gathered = |rows: usize| Gathered {
-            shape: Shape::new(DType::Bf16, vec![rows, 128]),
-            name: "exchange by all_gather".into(),
-            location: LocationId::UNKNOWN,
+        let gathered = |rows: usize| {
+            let shape = Shape::new(DType::Bf16, vec![rows, 128]);
+            let (name, location) = ("exchange by all_gather".into(), LocationId::UNKNOWN);
+            StoredByChip { bytes: shape.bytes(), others: 0, shape, name, location }
         };
         let told = |rows: &[usize]| {
             let gathered = rows.iter().map(|&rows| gathered(rows)).collect();
@@ -368,12 +341,11 @@ mod tests {
             let (in_loop, outside) = if inside {
                 (looked_up("p"), "%r = stablehlo.negate %w#0".to_owned())
             } else {
-                ("%dp = stablehlo.negate %p : AT".replace("AT", &at), {
-                    format!(
-                        "%q = stablehlo.negate %w#0 : {at}\n{}\n%r = stablehlo.negate %dq",
-                        looked_up("q")
-                    )
-                })
+                let behind = looked_up("q");
+                let behind = format!(
+                    "%q = stablehlo.negate %w#0 : {at}\n{behind}\n%r = stablehlo.negate %dq"
+                );
+                (format!("%dp = stablehlo.negate %p : {at}"), behind)
             };
             let text = format!(
                 "func.func public @main(%x: tensor<9xf32>, %a: {at}, %n: tensor<i32>) -> {at} {{

@@ -43,10 +43,11 @@ impl Group {
         }))
     }
 
-    /// Whether one loop of these may have so many steps. A vector has as many elements as it has of
+    /// Whether one loop of these has room for one more step. A vector has as many elements as it has of
     /// the widest type, so a long loop keeps 64 bits apart from what is narrower.
-    pub(super) fn has_room_for<const N: usize>(groups: [&Self; N], steps: usize) -> bool {
-        if steps <= MAX_MIXED_STEPS {
+    pub(super) fn have_room(groups: &[&Self]) -> bool {
+        let steps: usize = groups.iter().map(|group| group.program.steps.len()).sum();
+        if steps < MAX_MIXED_STEPS {
             return true;
         }
         let is_wide = |group: &Self, wide: bool| {
@@ -55,7 +56,7 @@ impl Group {
             all.any(|of| of != DType::Pred && (of.host_bytes() > size_of::<f32>()) == wide)
         };
         let mixes = [true, false].map(|wide| groups.iter().any(|group| is_wide(group, wide)));
-        steps <= MAX_FUSED_STEPS && mixes != [true; 2]
+        steps < MAX_FUSED_STEPS && mixes != [true; 2]
     }
 
     pub(super) fn constant(&mut self, dtype: DType, bytes: &[u8]) -> Register {

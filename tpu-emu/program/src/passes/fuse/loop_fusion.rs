@@ -323,7 +323,7 @@ impl<'g> Fuser<'g> {
             group.open
                 && group.elements == elements
                 && !makes(index)
-                && Group::has_room_for([group], group.program.steps.len() + 1)
+                && Group::have_room(&[group])
                 && group.inputs.len() + operands.len() <= MAX_FUSED_LOADS
         };
         let mut found: Vec<usize> = joined.filter(fits).collect();
@@ -370,9 +370,8 @@ impl<'g> Fuser<'g> {
     /// what the other one makes: it would not be open any more.
     pub(super) fn merge(&mut self, index: usize, other: usize, more: usize) {
         let (one, two) = (&self.groups[index], &self.groups[other]);
-        let steps = one.program.steps.len() + two.program.steps.len();
         let loads = one.inputs.len() + two.inputs.len() + more;
-        if !Group::has_room_for([one, two], steps + 1) || loads > MAX_FUSED_LOADS {
+        if !Group::have_room(&[one, two]) || loads > MAX_FUSED_LOADS {
             return;
         }
         let moved = std::mem::take(&mut self.groups[other]);
