@@ -58,16 +58,21 @@ pub(super) struct Job {
 /// waited for.
 const INLINE: f64 = 2e6;
 
-/// Programs of less work than this are done before another thread has taken them over.
+/// Programs of less work than this, without loops, are done before another thread has taken them
+/// over.
 const AT_ONCE: f64 = 2e5;
 
-/// Programs with loops, whose work is not known before, are done on the caller's thread if their
-/// last run took less than this: another thread would take as long to wake and to tell it back.
-const SHORT: Nanos = Nanos(100_000);
+/// Other programs are done on the caller's thread if they would take less than this there: another
+/// thread would take as long to wake and to tell it back.
+const SHORT: Nanos = Nanos(80_000);
+
+/// Runs of the pool that took less than this are tried on the caller's thread: threads of the pool
+/// may have shared the work, or had to wake first.
+const TRIED: Nanos = Nanos(120_000);
 
 /// The limit for a caller that goes on to prepare the next launch, which it could do meanwhile: see
 /// [`SHORT`].
-const SHORT_BESIDE: Nanos = Nanos(50_000);
+const SHORT_BESIDE: Nanos = Nanos(25_000);
 
 /// Where a run runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,18 +104,24 @@ impl LoadedExecutable {
     /// Whether a run whose arguments are there is done by the thread that launches it; `ahead` if
     /// that thread goes on to prepare the next launch instead of waiting for it.
     pub(super) fn is_done_here(&self, ahead: bool) -> bool {
-        match Placement::of(self, true) {
-            Placement::Here => !(ahead && self.plan.work >= AT_ONCE),
-            Placement::Worker if self.plan.loops => {
-                let most = if ahead { SHORT_BESIDE } else { SHORT };
-                self.last_run().is_some_and(|time| time < most)
-            }
-            Placement::Worker | Placement::OwnThread => false,
+        let placement = Placement::of(self, true);
+        if placement == Placement::OwnThread || !self.may_be_long() {
+            return placement == Placement::Here;
+        }
+        match (self.run_times.here(), self.run_times.beside()) {
+            (Some(here), _) => here < if ahead { SHORT_BESIDE } else { SHORT },
+            (None, Some(beside)) => beside < TRIED,
+            (None, None) => placement == Placement::Here && !ahead,
         }
     }
 }
 
 impl Executable {
+    /// Whether a run may take so long that it matters where it runs: then its time is taken.
+    fn may_be_long(&self) -> bool {
+        self.plan.loops || self.plan.work >= AT_ONCE
+    }
+
     /// Whether a run ends whatever the client and its handlers do, once its arguments are there.
     pub(super) fn ends_by_itself(&self) -> bool {
         !self.plan.waits() && self.plan.calls == 0
@@ -179,27 +190,27 @@ impl Ready {
     }
 }
 
-/// A run of a program with loops, until it is dropped: then the program knows how long it took.
+/// A run, until it is dropped: then the program knows how long it took.
 struct TimedRun {
     machine: Arc<Emulator>,
     executable: Arc<LoadedExecutable>,
+    is_here: bool,
     begun: Nanos,
 }
 
 impl TimedRun {
-    fn of(job: &Job) -> Option<Self> {
-        job.executable.plan.loops.then(|| Self {
-            machine: Arc::clone(&job.machine),
-            executable: Arc::clone(&job.executable),
-            begun: job.machine.ledger().now(),
-        })
+    /// Begins now; `is_here` on the thread that launched it.
+    fn begin(machine: &Arc<Emulator>, executable: &Arc<LoadedExecutable>, is_here: bool) -> Self {
+        let begun = machine.ledger().now();
+        Self { machine: Arc::clone(machine), executable: Arc::clone(executable), is_here, begun }
     }
 }
 
 impl Drop for TimedRun {
     fn drop(&mut self) {
         let Nanos(now) = self.machine.ledger().now();
-        self.executable.took(Nanos(now.saturating_sub(self.begun.0)));
+        let (time, times) = (Nanos(now.saturating_sub(self.begun.0)), &self.executable.run_times);
+        if self.is_here { times.ran_here(time) } else { times.ran_beside(time) }
     }
 }
 
@@ -249,17 +260,19 @@ impl Job {
         })
     }
 
-    /// Lets what notes the run know that it begins; gives that.
-    fn begun(&mut self) -> (Option<Box<RunRecord>>, Option<TimedRun>) {
+    /// Lets what notes the run know that it begins, on the thread that launched it or not; gives
+    /// that.
+    fn begun(&mut self, is_here: bool) -> (Option<Box<RunRecord>>, Option<TimedRun>) {
         let mut record = self.record.take();
         self.watch = record.as_ref().and_then(|record| record.watch(&self.executable));
         record.iter_mut().for_each(|record| record.start());
-        (record, TimedRun::of(self))
+        let timed = || TimedRun::begin(&self.machine, &self.executable, is_here);
+        (record, self.executable.may_be_long().then(timed))
     }
 
     /// Runs the program to its end.
     fn run(mut self, sources: Sources) -> Result<()> {
-        let (record, timed) = self.begun();
+        let (record, timed) = self.begun(false);
         let outcome = self.run_to_end(sources);
         drop(timed);
         record.into_iter().for_each(|record| record.end(&outcome));
@@ -276,7 +289,7 @@ impl Job {
     /// Runs the program on the caller's thread: gives the rest where it would have to wait, which
     /// is for a custom call that goes on after it has returned.
     pub(super) fn begin(mut self, sources: Sources) -> Result<Option<Rest>> {
-        let (record, _timed) = self.begun();
+        let (record, _timed) = self.begun(true);
         let Some(record) = record else { return self.run_to_open(sources) };
         match self.run_to_open(sources) {
             Ok(Some(rest)) => Ok(Some(Box::new(move || {
@@ -392,6 +405,12 @@ mod tests {
         return %r : tensor<i32>
     } }";
 
+    const SUM: &str = "module @main { func.func public @main(%x: tensor<100000xf32>)
+        -> tensor<100000xf32> {
+        %r = stablehlo.add %x, %x : tensor<100000xf32>
+        return %r : tensor<100000xf32>
+    } }";
+
     /// A clock that goes on by a microsecond each time that it is read.
     #[derive(Debug, Default)]
     struct Ticks(AtomicU64);
@@ -403,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_done_where_it_is_launched_once_it_has_been_short() {
+    fn a_program_is_done_where_it_is_launched_once_it_has_been_short() {
         let clock = Arc::new(Ticks::default());
         let machine = Emulator::new(Config { clock, ..Config::plain() }).unwrap();
         let options = CompileOptions::default();
@@ -412,18 +431,34 @@ mod tests {
         let (devices, options) = (&[DeviceRequest::new(0, &[])], &LaunchOptions::default());
         let launched = machine.launch(&LaunchRequest { executable, devices, options }).unwrap();
         launched[0].done.wait().unwrap();
-        assert!(executable.last_run().is_some());
+        assert!(executable.run_times.beside().is_some());
         for (took, waited, ahead) in [
-            (Nanos(1), true, true),
+            (Nanos(0), true, true),
             (Nanos(SHORT_BESIDE.0 - 1), true, true),
             (SHORT_BESIDE, true, false),
             (SHORT, false, false),
             (Nanos(u64::MAX), false, false),
-            (Nanos(0), false, false),
         ] {
-            executable.took(took);
+            // One of two runs may have been interrupted.
+            executable.run_times.ran_here(took);
+            executable.run_times.ran_here(took);
             let done_here = [false, true].map(|ahead| executable.is_done_here(ahead));
             assert_eq!(done_here, [waited, ahead], "{took:?}");
         }
+    }
+
+    #[test]
+    fn a_program_whose_runs_are_long_leaves_the_thread_that_launches_it() {
+        let machine = Emulator::new(Config::plain()).unwrap();
+        let options = CompileOptions::default();
+        let executable = &machine.compile(Format::Mlir, SUM.as_bytes(), options).unwrap();
+        let done_here = || [false, true].map(|ahead| executable.is_done_here(ahead));
+        assert_eq!(done_here(), [true, false], "what it moves is all that is known");
+        executable.run_times.ran_beside(TRIED);
+        assert_eq!(done_here(), [false, false]);
+        executable.run_times.ran_beside(Nanos(TRIED.0 - 1));
+        assert_eq!(done_here(), [true, true], "it is tried");
+        executable.run_times.ran_here(SHORT);
+        assert_eq!(done_here(), [false, false]);
     }
 }

@@ -117,7 +117,7 @@ impl Emulator {
             uses.add_all(&block.uses());
         }
         let before = uses.pending();
-        let now = short && before.is_empty();
+        let now = short && executable.run_times.are_over(&before);
         let number = self.next_launch();
         let indices: Vec<usize> = devices.iter().map(|one| one.device).collect();
         let record = RunRecord::new(self, executable, (&indices, number), origin);

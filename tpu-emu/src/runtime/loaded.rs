@@ -1,12 +1,11 @@
 //! A program that is ready to run, with what the machine keeps for its runs.
+use super::run_times::RunTimes;
 use crate::executable::Executable;
 use crate::memory::Block;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use tpu_base::units::Nanos;
 
 /// A program that is ready to run, with what the machine keeps for its runs.
 #[derive(Debug)]
@@ -25,8 +24,7 @@ pub struct LoadedExecutable {
     pub(super) replicas: Mutex<HashMap<usize, Arc<Self>>>,
     /// The number under which the trace knows it.
     pub(super) number_in_trace: OnceLock<u64>,
-    /// Nanoseconds that its last run took; 0 where nobody knows.
-    last_run_ns: AtomicU64,
+    pub(super) run_times: RunTimes,
 }
 
 impl LoadedExecutable {
@@ -41,22 +39,12 @@ impl LoadedExecutable {
             own_copies: Mutex::default(),
             replicas: Mutex::default(),
             number_in_trace: OnceLock::new(),
-            last_run_ns: AtomicU64::new(0),
+            run_times: RunTimes::default(),
         }
     }
 }
 
 impl LoadedExecutable {
-    /// Remembers how long a run took.
-    pub(super) fn took(&self, Nanos(time): Nanos) {
-        self.last_run_ns.store(time, Ordering::Relaxed);
-    }
-
-    /// How long the last run took, where a clock has told.
-    pub(super) fn last_run(&self) -> Option<Nanos> {
-        Some(Nanos(self.last_run_ns.load(Ordering::Relaxed))).filter(|time| time.0 > 0)
-    }
-
     /// Gives its constants back: the client needs it no more. Runs that are under way keep theirs.
     pub fn forget_constants(&self) {
         let constants = std::mem::take(&mut *self.constants.lock());

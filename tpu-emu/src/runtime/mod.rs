@@ -33,10 +33,11 @@
 //! waits for its client or other replicas (`callback_order`). Where it runs is tried in this order:
 //!
 //! 1. A thread of its own: it waits for somebody, or is over whole arrays and has custom calls.
-//! 2. The thread that makes it ready: less work than `INLINE`, no loops, and its arguments there at
-//!    once. If the client runs ahead of its devices (`run_ahead`), it is less work than `AT_ONCE`:
-//!    the client prepares the next launch meanwhile (docs/decisions/0219). With loops, the time of
-//!    the last run decides (docs/decisions/0223).
+//! 2. The thread that makes it ready, with its arguments there at once: less work than `AT_ONCE` and
+//!    no loops, or such times of the runs before (`run_times`) that another thread would not pay.
+//!    Without those, less work than `INLINE` and no loops, where the client does not run ahead of
+//!    its devices (`run_ahead`); if it does, it prepares the next launch meanwhile. See
+//!    docs/decisions/0219, 0223 and 0233.
 //! 3. A thread of its own if it has custom calls, else one of the pool.
 //!
 //! `in_flight` bounds how many launched runs are under way on the pool, and their memory. A further
@@ -75,6 +76,7 @@ mod replica_runs;
 mod request;
 mod run_memory;
 mod run_record;
+mod run_times;
 mod sharded;
 
 pub use emulator::Emulator;
