@@ -106,13 +106,24 @@ impl Hold {
 
     /// The same bytes, no longer owned: work that is certain to end uses them until `end`.
     pub(crate) fn used_until(self, end: &End) -> Self {
+        self.left_to(|place| place.use_until(end))
+    }
+
+    /// The same bytes, no longer owned: work that begins when all that uses them now is over does so
+    /// until `end`.
+    pub(crate) fn used_last_until(self, end: &End) -> Self {
+        self.left_to(|place| place.use_last_until(end))
+    }
+
+    /// The same bytes, no longer owned, once their block knows who uses them.
+    fn left_to(self, tell: impl FnOnce(&BlockBytes)) -> Self {
         match self {
             Self::Block(block) => {
-                block.place().use_until(end);
+                tell(block.place());
                 Self::Used(Arc::clone(block.place()))
             }
             Self::Part(block, region) => {
-                block.place().use_until(end);
+                tell(block.place());
                 Self::View(region)
             }
             Self::Empty | Self::View(_) | Self::Used(_) => self,

@@ -58,6 +58,12 @@ impl BlockBytes {
         self.uses.lock().add(end);
     }
 
+    /// Says that work which is certain to end, and begins when all that uses the bytes now is over,
+    /// uses them until `end`.
+    pub(crate) fn use_last_until(&self, end: &End) {
+        self.uses.lock().replace(end);
+    }
+
     /// What uses the bytes now: work that was said to, and what used them for their last owner.
     pub(crate) fn uses(&self) -> PendingUses {
         self.uses.lock().clone()

@@ -130,8 +130,10 @@ impl Emulator {
             permit = permit.or_else(|| Some(self.permit(executable)));
             // From here on nothing fails but the run, which ends `done`.
             holds.used_until(end);
-            results = results.into_iter().map(|hold| hold.used_until(end)).collect();
-            [arena, constants] = [arena, constants].map(|hold| hold.used_until(end));
+            constants = constants.used_until(end);
+            // It begins when all is over that used these.
+            results = results.into_iter().map(|hold| hold.used_last_until(end)).collect();
+            arena = arena.used_last_until(end);
         }
         let job = Job {
             machine: Arc::clone(self),
