@@ -1,5 +1,6 @@
 //! Single elements of arrays, at places that a loop computes.
-use super::encode::{Arithmetic, Fields, If, Operand, general};
+use super::bounds::most;
+use super::encode::{Fields, If, Operand, general};
 use super::inst::{Class, Form, MemoryElement, Micro, Value};
 use super::liveness::number;
 use super::lower::Lowerer;
@@ -11,11 +12,11 @@ use super::regalloc::Emitter;
 use super::select::NumberKind;
 use super::target::Target;
 use super::vex;
-use crate::elementwise::program::Register;
+use crate::elementwise::program::{ElementwiseProgram, Register};
 use tpu_base::tensor::DType;
 
 /// An index that counts as the nearest one from 0 to `room`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Index {
     /// Where it is.
     pub register: Register,
@@ -59,30 +60,62 @@ impl MemoryOperand {
     }
 }
 
+/// Where an element lies behind its memory's offset: a number, and how often it is doubled for
+/// bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ElementAddress {
+    number: Value,
+    scale: u8,
+}
+
 impl Lowerer {
+    /// Where the indices of a place lead. Two places of a round that have the same share it.
+    fn address(&mut self, program: &ElementwiseProgram, indices: &[Index]) -> ElementAddress {
+        if let Some(&known) = self.addresses.get(indices) {
+            return known;
+        }
+        let made = match indices {
+            [Index { step: step @ (1 | 2 | 4 | 8), .. }] => ElementAddress {
+                number: self.inside_of(program, &indices[0]),
+                scale: step.trailing_zeros().to_le_bytes()[0],
+            },
+            _ => ElementAddress { number: self.bytes_to(program, indices), scale: 0 },
+        };
+        self.addresses.insert(indices.to_vec(), made);
+        made
+    }
+
+    /// An index, moved inside.
+    fn inside_of(&mut self, program: &ElementwiseProgram, index: &Index) -> Value {
+        let Index { register, dtype, room, .. } = index;
+        let (kind, width) = (NumberKind::of(*dtype), dtype.host_bytes());
+        let value = self.packed(*register, kind.unwrap_or(NumberKind::Raw(width)));
+        let last = u64::try_from(*room).unwrap_or(0);
+        if most(program, *register).is_some_and(|most| most <= last) {
+            return value;
+        }
+        let last = self.body.constant(last, width);
+        if kind == Some(NumberKind::Integer(4, false)) {
+            return self.body.binary(VPMINUD, 0, value, last);
+        }
+        let zero = self.body.constant(0, width);
+        let value = self.body.binary(by_size(width, [VPMAXSD, VPMAXSQ]), 0, value, zero);
+        self.body.binary(by_size(width, [VPMINSD, VPMINSQ]), 0, value, last)
+    }
+
     /// Bytes from where a place's memory begins, without its offset.
-    fn bytes_to(&mut self, indices: &[Index]) -> Value {
+    fn bytes_to(&mut self, program: &ElementwiseProgram, indices: &[Index]) -> Value {
         let mut all: Option<Value> = None;
-        for Index { register, dtype, room, step } in indices {
-            let width = dtype.host_bytes();
-            let Some(kind) = NumberKind::of(*dtype) else { continue };
-            let mut value = self.packed(*register, kind);
-            let room = self.body.constant(u64::try_from(*room).unwrap_or(0), width);
-            if kind == NumberKind::Integer(4, false) {
-                value = self.body.binary(VPMINUD, 0, value, room);
-            } else {
-                let zero = self.body.constant(0, width);
-                value = self.body.binary(by_size(width, [VPMAXSD, VPMAXSQ]), 0, value, zero);
-                value = self.body.binary(by_size(width, [VPMINSD, VPMINSQ]), 0, value, room);
-            }
-            value = match step {
+        for index in indices {
+            let value = self.inside_of(program, index);
+            let value = match index.step {
                 1 => value,
-                2 | 4 | 8 | 16 | 32 | 64 => {
+                step @ (2 | 4 | 8 | 16 | 32 | 64) => {
                     let by = step.trailing_zeros().to_le_bytes()[0];
                     self.body.shift(VPSLLD, 0, value, by)
                 }
-                _ => {
-                    let step = self.body.constant(u64::try_from(*step).unwrap_or(0), 4);
+                step => {
+                    let step = self.body.constant(u64::try_from(step).unwrap_or(0), 4);
                     self.body.binary(VPMULLD, 0, value, step)
                 }
             };
@@ -91,29 +124,42 @@ impl Lowerer {
         all.unwrap_or_else(|| self.body.constant(0, 4))
     }
 
-    fn element(place: &MemoryOperand) -> MemoryElement {
-        MemoryElement {
-            array: number(place.memory),
-            offset: number(place.offset),
-            width: place.width,
-        }
+    /// An element, with the number of it.
+    fn element(
+        &mut self,
+        program: &ElementwiseProgram,
+        place: &MemoryOperand,
+    ) -> (Value, MemoryElement) {
+        let ElementAddress { number: at, scale } = self.address(program, &place.indices);
+        let (array, offset) = (number(place.memory), number(place.offset));
+        (at, MemoryElement { array, offset, scale, width: place.width })
     }
 
     /// Reads an element.
-    pub(super) fn peek(&mut self, place: &MemoryOperand, result: Register) {
-        let at = self.bytes_to(&place.indices);
-        let form = Form::Peek(Self::element(place));
-        let value = self.body.emit(Class::Vector, NONE, form, 0, [Some(at), None, None], None);
+    pub(super) fn peek(
+        &mut self,
+        program: &ElementwiseProgram,
+        place: &MemoryOperand,
+        result: Register,
+    ) {
+        let (at, element) = self.element(program, place);
+        let operands = [Some(at), None, None];
+        let value = self.body.emit(Class::Vector, NONE, Form::Peek(element), 0, operands, None);
         self.define(result, value);
     }
 
     /// Writes an element.
-    pub(super) fn poke(&mut self, place: &MemoryOperand, value: Register, kind: NumberKind) {
+    pub(super) fn poke(
+        &mut self,
+        program: &ElementwiseProgram,
+        place: &MemoryOperand,
+        (value, kind): (Register, NumberKind),
+    ) {
         let value = self.packed(value, kind);
-        let at = self.bytes_to(&place.indices);
-        let form = Form::Poke(Self::element(place));
+        let (at, element) = self.element(program, place);
         let inside = if place.skips { self.inside(&place.indices) } else { None };
-        self.body.emit(Class::Vector, NONE, form, 0, [Some(at), Some(value), None], None);
+        let operands = [Some(at), Some(value), None];
+        self.body.emit(Class::Vector, NONE, Form::Poke(element), 0, operands, None);
         if let Some(last) = self.body.code.last_mut() {
             last.mask = inside;
         }
@@ -135,23 +181,23 @@ impl Lowerer {
 }
 
 impl Emitter<'_> {
-    /// Lets `rdx` and `rcx` say where an element lies; gives it as an operand.
-    fn element(&mut self, at: u8, element: MemoryElement) -> Operand {
-        let array = 8 * element.array;
-        self.code.load(general::RDX, general::RDI, array);
-        let reg = at;
-        let fields = Fields { length: 0, reg, other: 0, mask: 0, zero: false, immediate: None };
-        self.code.vector(VMOVD_STORE, fields, Operand::Register(general::RCX));
-        if element.offset > 0 {
-            self.code.with_number(Arithmetic::Add, general::RCX, element.offset);
+    /// Lets `rdx` and `rcx` say where an element lies, whose number is that value in that register;
+    /// gives it as an operand.
+    fn element(&mut self, (at, reg): (Value, u8), element: MemoryElement) -> Operand {
+        let MemoryElement { array, offset, scale, .. } = element;
+        self.code.load(general::RDX, general::RDI, 8 * array);
+        if self.counted != Some(at) {
+            let fields = Fields { length: 0, reg, other: 0, mask: 0, zero: false, immediate: None };
+            self.code.vector(VMOVD_STORE, fields, Operand::Register(general::RCX));
+            self.counted = Some(at);
         }
-        Operand::Indexed { base: general::RDX, scale: 0 }
+        Operand::Indexed { base: general::RDX, scale, offset }
     }
 
     pub(super) fn peek(&mut self, now: u32, micro: Micro, element: MemoryElement) {
         let Some(at) = micro.operands[0] else { return };
         let from = self.ensure(at, &[at]);
-        let operand = self.element(from, element);
+        let operand = self.element((at, from), element);
         self.release(at, now);
         let result = self.take(Class::Vector, &[]);
         self.put(Class::Vector, micro.result, result);
@@ -171,10 +217,11 @@ impl Emitter<'_> {
             self.test(mask);
             self.code.jump(If::Zero)
         });
-        let operand = self.element(to, element);
+        let operand = self.element((at, to), element);
         self.write_element(element.width, from, operand);
         if let Some(jump) = skipped {
             self.code.land(jump);
+            self.counted = None;
         }
         locked.iter().for_each(|&value| self.release(value, now));
     }

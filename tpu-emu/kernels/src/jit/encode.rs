@@ -37,8 +37,8 @@ pub(super) enum Operand {
     Register(u8),
     /// Memory behind a general register.
     At { base: u8, offset: u32 },
-    /// Memory behind a general register, at the number in `rcx` times `1 << scale`.
-    Indexed { base: u8, scale: u8 },
+    /// Memory so far behind a general register, at the number in `rcx` times `1 << scale`.
+    Indexed { base: u8, scale: u8, offset: u32 },
     /// Memory behind a general register, at each number in a vector register times `1 << scale`.
     Numbered { base: u8, numbers: u8, scale: u8 },
     /// A constant of the pool, by its offset there.
@@ -177,9 +177,12 @@ impl Assembler {
                 }
                 self.bytes.extend(offset.to_le_bytes());
             }
-            Operand::Indexed { base, scale } => {
+            Operand::Indexed { base, scale, offset } => {
                 let index = scale << 6 | general::RCX << 3 | base & 7;
-                if base & 7 == 5 {
+                if offset > 0 {
+                    self.bytes.extend([0x84 | reg, index]);
+                    self.bytes.extend(offset.to_le_bytes());
+                } else if base & 7 == 5 {
                     self.bytes.extend([0x44 | reg, index, 0]);
                 } else {
                     self.bytes.extend([0x04 | reg, index]);

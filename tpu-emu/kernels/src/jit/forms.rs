@@ -115,7 +115,7 @@ fn others() -> Vec<Written> {
     for base in [0, 4, 5, 12, 13, 15] {
         let at = Operand::At { base, offset: 0x1234_5678 };
         put("at", &|code| code.vector(VMOVDQU32, Fields { reg: 20, ..NONE }, at));
-        let indexed = Operand::Indexed { base, scale: base & 3 };
+        let indexed = Operand::Indexed { base, scale: base & 3, offset: 0 };
         put("indexed", &|code| code.vector(VMOVDQU32, Fields { reg: 20, ..NONE }, indexed));
         let numbered = Operand::Numbered { base, numbers: 2 * base, scale: base & 3 };
         let fields = Fields { reg: 31, mask: 2, ..NONE };
@@ -205,14 +205,14 @@ fn every_register_and_address_is_the_one_that_was_meant() {
         for base in 0..16 {
             for scale in 0..4 {
                 let fields = Fields { reg, ..NONE };
-                let (_, got) =
-                    one(|code| code.vector(VMOVDQU8, fields, Operand::Indexed { base, scale }));
-                assert_eq!((got.op0_register(), got.memory_base()), (zmm(reg), gpr(base)));
-                assert_eq!(
-                    (got.memory_index(), got.memory_index_scale()),
-                    (Register::RCX, 1 << scale)
-                );
-                assert_eq!(got.memory_displacement64(), 0);
+                for offset in [0, 7, 0x1234_5678] {
+                    let at = Operand::Indexed { base, scale, offset };
+                    let (_, got) = one(|code| code.vector(VMOVDQU8, fields, at));
+                    assert_eq!((got.op0_register(), got.memory_base()), (zmm(reg), gpr(base)));
+                    let index = (got.memory_index(), got.memory_index_scale());
+                    assert_eq!(index, (Register::RCX, 1 << scale));
+                    assert_eq!(got.memory_displacement64(), offset.into());
+                }
                 for numbers in 0..32 {
                     let fields = Fields { length: 1, reg, mask: 1, ..NONE };
                     let numbered = Operand::Numbered { base, numbers, scale };
@@ -249,7 +249,7 @@ fn looped(plant: impl Fn(&mut Assembler, usize)) -> Result<(), String> {
     let (base, scale) = (8, 2);
     let fields = |masked: bool| Fields { reg: 1, mask: u8::from(masked), zero: masked, ..NONE };
     let put = |masked: bool| Fields { zero: false, ..fields(masked) };
-    let array = Operand::Indexed { base, scale };
+    let array = Operand::Indexed { base, scale, offset: 0 };
     plant(&mut code, 0);
     code.stack(false, general::RBX);
     let frame = code.enter();
@@ -263,7 +263,11 @@ fn looped(plant: impl Fn(&mut Assembler, usize)) -> Result<(), String> {
     code.vector(VMOVDQU32, fields(false), array);
     plant(&mut code, 1);
     code.vector(VPADDD, Fields { reg: 2, other: 1, ..NONE }, Operand::Register(1));
-    code.vector(super::opcodes::store(4), put(false), Operand::Indexed { base: 3, scale });
+    code.vector(
+        super::opcodes::store(4),
+        put(false),
+        Operand::Indexed { base: 3, scale, offset: 0 },
+    );
     code.with_small(Arithmetic::Add, general::RCX, 16);
     code.jump_back(If::BelowOrEqual, top);
     code.land(short);
@@ -272,7 +276,11 @@ fn looped(plant: impl Fn(&mut Assembler, usize)) -> Result<(), String> {
     code.mask_of(1, general::RAX);
     code.vector(VMOVDQU32, fields(true), array);
     plant(&mut code, 2);
-    code.vector(super::opcodes::store(4), put(true), Operand::Indexed { base: 3, scale });
+    code.vector(
+        super::opcodes::store(4),
+        put(true),
+        Operand::Indexed { base: 3, scale, offset: 0 },
+    );
     plant(&mut code, 3);
     code.clear_upper();
     plant(&mut code, 4);
@@ -347,20 +355,27 @@ fn faults_in_a_function_are_found() {
         (
             1,
             "array 0 is only read",
-            Box::new(store(Fields { reg: 1, ..NONE }, Operand::Indexed { base: 8, scale })),
+            Box::new(store(
+                Fields { reg: 1, ..NONE },
+                Operand::Indexed { base: 8, scale, offset: 0 },
+            )),
         ),
         (
             1,
             "elements behind the end",
-            Box::new(vector(NONE, Operand::Indexed { base: 8, scale: 3 })),
+            Box::new(vector(NONE, Operand::Indexed { base: 8, scale: 3, offset: 0 })),
         ),
-        (2, "elements behind the end", Box::new(vector(NONE, Operand::Indexed { base: 8, scale }))),
+        (
+            2,
+            "elements behind the end",
+            Box::new(vector(NONE, Operand::Indexed { base: 8, scale, offset: 0 })),
+        ),
         (
             2,
             "what is masked does not read as zero",
             Box::new(vector(
                 Fields { reg: 1, mask: 1, ..NONE },
-                Operand::Indexed { base: 8, scale },
+                Operand::Indexed { base: 8, scale, offset: 0 },
             )),
         ),
         (

@@ -97,15 +97,15 @@ fn every_register_of_avx2_is_the_one_that_was_meant() {
         }
         for base in 0..16 {
             for scale in 0..4 {
-                let at = Operand::Indexed { base, scale };
                 let fields = Fields { reg, ..NONE };
-                let (_, got) = one(|code| code.vector(VMOVDQU_STORE, fields, at));
-                assert_eq!((got.memory_base(), got.op1_register()), (gpr(base), ymm(reg)));
-                assert_eq!(
-                    (got.memory_index(), got.memory_index_scale()),
-                    (gpr(general::RCX), 1 << scale)
-                );
-                assert_eq!(got.memory_displacement64(), 0);
+                for offset in [0, 7, 0x1234_5678] {
+                    let at = Operand::Indexed { base, scale, offset };
+                    let (_, got) = one(|code| code.vector(VMOVDQU_STORE, fields, at));
+                    assert_eq!((got.memory_base(), got.op1_register()), (gpr(base), ymm(reg)));
+                    let index = (got.memory_index(), got.memory_index_scale());
+                    assert_eq!(index, (gpr(general::RCX), 1 << scale));
+                    assert_eq!(got.memory_displacement64(), offset.into());
+                }
                 let numbers = (reg + 1) & 15;
                 let other = (reg + 2) & 15;
                 let fields = Fields { reg, other, ..NONE };
@@ -122,8 +122,10 @@ fn every_register_of_avx2_is_the_one_that_was_meant() {
 /// A loop over elements as the emitter writes it for AVX2, but for what `plant` does.
 fn looped(plant: impl Fn(&mut Assembler, usize)) -> Result<(), String> {
     let mut code = Assembler::new(Target::Avx2);
-    let (from, to) =
-        (Operand::Indexed { base: 8, scale: 2 }, Operand::Indexed { base: 9, scale: 2 });
+    let (from, to) = (
+        Operand::Indexed { base: 8, scale: 2, offset: 0 },
+        Operand::Indexed { base: 9, scale: 2, offset: 0 },
+    );
     let frame = code.enter();
     code.load(8, general::RDI, 0);
     code.load(9, general::RDI, 8);
@@ -161,7 +163,7 @@ fn looped(plant: impl Fn(&mut Assembler, usize)) -> Result<(), String> {
 #[test]
 fn faults_in_a_function_of_avx2_are_found() {
     looped(|_, _| ()).unwrap();
-    let from = |scale| Operand::Indexed { base: 8, scale };
+    let from = |scale| Operand::Indexed { base: 8, scale, offset: 0 };
     type Plant<'p> = &'p dyn Fn(&mut Assembler);
     let faults: [(usize, &str, Plant<'_>); 6] = [
         (1, "elements behind the end", &|code| code.vector(VMOVDQU, NONE, from(2))),

@@ -55,7 +55,7 @@ pub(super) enum Form {
     MaskBinary,
     /// Masks: `reg ← rm`.
     MaskUnary,
-    /// The element at a number of bytes behind the beginning of an array.
+    /// The element with a number.
     Peek(MemoryElement),
     /// Writes there.
     Poke(MemoryElement),
@@ -85,6 +85,8 @@ pub(super) struct MemoryElement {
     pub(super) array: u32,
     /// Where the first of them lies.
     pub(super) offset: u32,
+    /// How often the element's number is doubled for the bytes before it.
+    pub(super) scale: u8,
     /// Bytes of an element.
     pub(super) width: usize,
 }

@@ -125,6 +125,7 @@ impl Emitter<'_> {
         self.code.number(general::RAX, u64::try_from(address_of_operate()).unwrap_or(0));
         self.code.clear_upper();
         self.code.call(general::RAX);
+        self.counted = None;
         self.code.load(general::RDI, general::RSP, kept_pointer);
         for &register in &variables {
             self.spread(8, register, home(register));

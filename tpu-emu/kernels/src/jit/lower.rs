@@ -1,4 +1,5 @@
 //! From operations to instructions.
+use super::address::{ElementAddress, Index};
 use super::encode::Opcode;
 use super::inst::{Class, Form, LoopBody, ShortOrigin, Value};
 #[cfg_attr(
@@ -6,7 +7,7 @@ use super::inst::{Class, Form, LoopBody, ShortOrigin, Value};
     expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")
 )]
 use super::opcodes::*;
-use super::select::{JitOp, NumberKind, Relation};
+use super::select::{JitOp, NumberKind, Relation, float};
 use super::target::Target;
 use crate::elementwise::program::Register;
 use std::collections::HashMap;
@@ -55,6 +56,8 @@ pub(super) struct Lowerer {
     forms: HashMap<Register, Forms>,
     /// What has been shifted by a constant: the value, and the distance to the left.
     shifts: HashMap<Register, (Value, i16)>,
+    /// Where indices lead.
+    pub(super) addresses: HashMap<Vec<Index>, ElementAddress>,
     /// What shorter integers were made of.
     pub(super) origins: HashMap<Value, ShortOrigin>,
 }
@@ -70,11 +73,6 @@ const MINIMUM: [Opcode; 2] = [VMINPS, VMINPD];
 const ROUND: [Opcode; 2] = [VRNDSCALEPS, VRNDSCALEPD];
 const COMPARE: [Opcode; 2] = [VCMPPS, VCMPPD];
 
-/// An instruction on floats: `vxxxps` or `vxxxpd`.
-pub(super) fn float(kind: NumberKind, [single, double]: [Opcode; 2]) -> Opcode {
-    if kind == NumberKind::F64 { double } else { single }
-}
-
 impl Lowerer {
     pub(super) fn new(group: usize, target: Target) -> Self {
         Self {
@@ -83,6 +81,7 @@ impl Lowerer {
             sources: HashMap::new(),
             forms: HashMap::new(),
             shifts: HashMap::new(),
+            addresses: HashMap::new(),
             origins: HashMap::new(),
         }
     }

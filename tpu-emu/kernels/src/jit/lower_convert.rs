@@ -1,13 +1,13 @@
 //! Elements of one type as elements of another.
 use super::encode::Opcode;
 use super::inst::{LoopBody, ShortOrigin, Value};
-use super::lower::{Forms, Lowerer, float};
+use super::lower::{Forms, Lowerer};
 #[cfg_attr(
     not(test),
     expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")
 )]
 use super::opcodes::*;
-use super::select::NumberKind;
+use super::select::{NumberKind, float};
 use crate::elementwise::program::Register;
 
 impl Lowerer {

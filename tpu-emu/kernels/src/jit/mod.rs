@@ -12,13 +12,14 @@
 //!   after the other. Where all lanes are bytes, AVX2 is written for both.
 //! * A [`ScalarLoop`]: a `while` over single elements, with condition, body and the jump back. Each
 //!   variable that changes has a register of its own, or a place on the stack; a loop with too many
-//!   of them gets no code.
+//!   of them gets no code. It is written in AVX2, where a processor has AVX-512 too
+//!   (docs/decisions/0234).
 //!
 //! | operation | in a loop over arrays | in a scalar loop |
 //! |---|---|---|
 //! | what `select` lists: one to ten instructions | instructions | instructions |
 //! | a look-up of 4 or 8 bytes | the processor's gather | none: such a `while` runs by steps |
-//! | an element at a computed index | does not occur | `address`: moved inside, or skipped |
+//! | an element at a computed index | does not occur | `address`: moved inside unless `bounds` says that it is there, or skipped |
 //! | any other | stays a call over a tile | `libcall`: a call on one element |
 //!
 //! On the way to code, `select` names the operation, and the files `lower*` make instructions over
@@ -42,6 +43,7 @@
 mod address;
 mod avx2;
 mod avx2_expand;
+mod bounds;
 mod call_groups;
 mod callee;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]

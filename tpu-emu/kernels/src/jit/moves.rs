@@ -51,7 +51,7 @@ impl Emitter<'_> {
             }
             Origin::Load(array, width) => {
                 let base = self.pointer(array);
-                let operand = Operand::Indexed { base, scale: scale(width) };
+                let operand = Operand::Indexed { base, scale: scale(width), offset: 0 };
                 if self.singly {
                     return self.spread(width, register, operand);
                 }

@@ -36,6 +36,8 @@ pub(super) struct Emitter<'b> {
     /// Vector registers from here on hold what never changes.
     pub(super) limit: usize,
     pub(super) pointers: Vec<Option<u8>>,
+    /// The value that `rcx` holds as the number of an element.
+    pub(super) counted: Option<Value>,
     /// The registers of a loop's variables.
     pub(super) variables: Vec<u8>,
     /// Where on the stack a call's operands lie.
@@ -59,6 +61,7 @@ impl<'b> Emitter<'b> {
             masks: [None; 8],
             limit: target.registers(),
             pointers: vec![None; arrays],
+            counted: None,
             variables: Vec::new(),
             cells: None,
             homes: None,
@@ -228,7 +231,7 @@ impl<'b> Emitter<'b> {
             let (value, array, width) = self.body.stores[at];
             let register = self.ensure(value, &[]);
             let base = self.pointer(array);
-            let operand = Operand::Indexed { base, scale: scale(width) };
+            let operand = Operand::Indexed { base, scale: scale(width), offset: 0 };
             self.write(width, register, operand);
             self.release(value, number(self.body.code.len() + at));
         }

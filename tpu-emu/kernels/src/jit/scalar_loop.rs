@@ -20,7 +20,7 @@ use crate::elementwise::program::{ElementwiseProgram, Register};
 use std::cell::Cell;
 
 /// Variables that change.
-const VARIABLES: usize = 18;
+const VARIABLES: usize = 96;
 
 /// What a round does at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl ScalarLoop {
                 return None;
             }
         }
-        let target = Target::here()?;
+        let target = Target::for_single_elements()?;
         let mut lowerer = lower(of, target)?;
         if target == Target::Avx2 {
             translate(&mut lowerer.body);
@@ -182,10 +182,11 @@ fn act(lowerer: &mut Lowerer, program: &ElementwiseProgram, actions: &[Action]) 
                     }
                 }
                 Action::Read(parameter, place) => {
-                    lowerer.peek(place, Register::Parameter(*parameter));
+                    lowerer.peek(program, place, Register::Parameter(*parameter));
                 }
                 Action::Write(value, place) => {
-                    lowerer.poke(place, *value, NumberKind::of(program.dtype(*value))?);
+                    let kind = NumberKind::of(program.dtype(*value))?;
+                    lowerer.poke(program, place, (*value, kind));
                 }
             }
         }

@@ -1,4 +1,5 @@
 //! What the emitter knows: operations by kind and element type.
+use super::encode::Opcode;
 use super::lower_divide::{Part, needs_doubles};
 use crate::elementwise::kind::{Direction, ElementwiseKind, Order};
 use crate::elementwise::program::ElementwiseOp;
@@ -54,6 +55,11 @@ impl NumberKind {
     pub(super) fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::Bf16)
     }
+}
+
+/// An instruction on floats: `vxxxps` or `vxxxpd`.
+pub(super) fn float(kind: NumberKind, [single, double]: [Opcode; 2]) -> Opcode {
+    if kind == NumberKind::F64 { double } else { single }
 }
 
 /// An operation that the emitter knows.

@@ -32,6 +32,13 @@ impl Target {
         Some(if bytes == 1 && has_halves() { Self::Avx2 } else { found })
     }
 
+    /// What is best for single elements: short registers are moved faster than those of 512 bits, and
+    /// masks are at hand where they are made.
+    pub(super) fn for_single_elements() -> Option<Self> {
+        let found = Self::here()?;
+        Some(if has_halves() { Self::Avx2 } else { found })
+    }
+
     /// Whether one instruction counts the bits of an integer that are set.
     pub(super) fn counts_bits(self) -> bool {
         self == Self::Avx512 && has_counts()

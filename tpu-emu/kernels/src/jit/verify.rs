@@ -320,7 +320,7 @@ impl Reader<'_> {
                 let moves = one.code() == Code::Mov_r64_rm64;
                 (inside && moves).then_some(()).ok_or("no array has this number".into())
             }
-            Known::Array(array) if offset == 0 => {
+            Known::Array(array) if offset == 0 || self.contract.group.is_none() => {
                 if writes && !self.contract.writes.contains(&array) {
                     return Err(format!("array {array} is only read"));
                 }
@@ -362,8 +362,8 @@ impl Reader<'_> {
                     .then_some(())
                     .ok_or("what is masked does not read as zero".into())
             }
-            // A loop over single elements counts in bytes.
-            (Register::RCX, None) if scale == 1 => Ok(()),
+            // A loop over single elements counts in bytes, or in elements of any width.
+            (Register::RCX, None) => Ok(()),
             _ => Err("an index of another kind".into()),
         }
     }
