@@ -1,6 +1,6 @@
 //! A reduction by any body, for many results at a time.
 use super::reducer::{Reducer, splat};
-use super::{Cost, Cx, Kernel};
+use super::{Cost, Cx, FewReduced, Kernel};
 use std::ops::Range;
 use std::sync::Arc;
 use tpu_base::error::Result;
@@ -206,6 +206,15 @@ impl BodyReduce {
     }
 }
 
+/// Where the elements along some axes lie, in order.
+fn places(axes: &[Axis<1>]) -> Vec<usize> {
+    let along = |starts: Vec<usize>, axis: &Axis<1>| {
+        let each = |start| (0..axis.count).map(move |index| start + index * axis.steps[0]);
+        starts.into_iter().flat_map(each).collect()
+    };
+    axes.iter().fold(vec![0], along)
+}
+
 /// Room for a tile of results, by input.
 struct Buffers<'a> {
     held: Vec<&'a mut [u8]>,
@@ -214,6 +223,19 @@ struct Buffers<'a> {
 }
 
 impl Kernel for BodyReduce {
+    fn few_reduced(&self, most: usize) -> Option<FewReduced<'_>> {
+        let body = self.reducer.program()?;
+        let axes = [&self.plan.kept, &self.plan.reduced].into_iter().flatten();
+        let all = axes.fold(1_usize, |all, axis| all.saturating_mul(axis.count));
+        if all > most || self.chunks > 1 {
+            return None;
+        }
+        let elements = places(&self.plan.kept)
+            .into_iter()
+            .map(|start| places(&self.plan.reduced).into_iter().map(|at| start + at).collect());
+        Some(FewReduced { body, elements: elements.collect() })
+    }
+
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let count = results.len();
         let (inputs, initial) = operands.split_at(count);

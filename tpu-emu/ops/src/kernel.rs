@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::program::ElementwiseProgram;
 use tpu_kernels::matmul::tiny::TinyProduct;
 use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::move_list::Moves;
@@ -214,6 +215,13 @@ pub trait Kernel: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The reduction by a body of single operations that it is, if it reads at most so many
+    /// elements of each operand.
+    fn few_reduced(&self, most: usize) -> Option<FewReduced<'_>> {
+        let _ = most;
+        None
+    }
+
     /// Arithmetic done by a run.
     fn cost(&self) -> Cost;
 
@@ -276,6 +284,16 @@ impl Kernel for CallKernel {
     fn custom_call(&self) -> Option<&CallKernel> {
         Some(self)
     }
+}
+
+/// A reduction of a few elements by a body of single operations: what is held, at first the initial
+/// values, and the next elements give what is held next.
+#[derive(Debug)]
+pub struct FewReduced<'a> {
+    /// The body: its parameters are what is held, then the elements.
+    pub body: &'a ElementwiseProgram,
+    /// The numbers of the elements that each result is of, in order.
+    pub elements: Vec<Vec<usize>>,
 }
 
 /// A reduction of the middle one of three axes by a known combiner.

@@ -172,7 +172,7 @@ pub use call_compiler::CallCompiler;
 pub use entry::{
     CollectiveKind, DeviceDependence, Entry, LayoutRule, Relayout, ShardingRule, Simplification,
 };
-pub use kernel::{Absorbed, Cost, Cx, Kernel, Reduced, Regrouped, Sorts};
+pub use kernel::{Absorbed, Cost, Cx, FewReduced, Kernel, Reduced, Regrouped, Sorts};
 pub use resolve::{
     CALL, CUSTOM_CALL, MANUAL_COMPUTATION, MANUAL_YIELD, Operator, STRUCTURAL, Structural, YIELD,
     callee, find, full_name, name_of, top_k,
@@ -198,6 +198,8 @@ pub use dot_general::OP as DOT_GENERAL;
 pub use dynamic_slice::OP as DYNAMIC_SLICE;
 pub use dynamic_update_slice::OP as DYNAMIC_UPDATE_SLICE;
 pub use iota::OP as IOTA;
+pub use maximum::OP as MAXIMUM;
+pub use minimum::OP as MINIMUM;
 pub use multiply::OP as MULTIPLY;
 pub use one_hot::OneHot;
 pub use or::OP as OR;
@@ -211,6 +213,7 @@ pub use scatter::OP as SCATTER;
 pub use select::OP as SELECT;
 pub use slice::OP as SLICE;
 pub use subtract::OP as SUBTRACT;
+pub use xor::OP as XOR;
 
 use std::sync::Arc;
 use tpu_base::tensor::subnormals::Subnormals;

@@ -6,7 +6,8 @@ use tpu_base::tensor::element::{Pred, Real, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::elementwise("minimum", same::<2>, lower);
+/// The row of `minimum`, by which a loop reduces a few elements, too.
+pub const OP: Entry = Entry::elementwise("minimum", same::<2>, lower);
 
 /// The smaller one; "and" for booleans. NaN wins, -0 is less than +0, and complex numbers are
 /// compared part by part, the real one first.

@@ -136,7 +136,7 @@ struct FixedReduce<F> {
 
 impl<F: Fold> FixedReduce<F> {
     fn new(plan: Reduction, cost: Cost, of: Option<(Combiner, DType)>) -> Self {
-        let reduced = plan.middle().map(|dims| Reduced { fold: folder_of::<F>(), dims });
+        let reduced = plan.middle().map(|dims| Reduced { fold: folder_of::<F>(of), dims });
         Self { plan, reduced, cost, of, fold: PhantomData }
     }
 }

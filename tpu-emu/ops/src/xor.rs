@@ -6,7 +6,8 @@ use tpu_base::tensor::element::{Int, Pred, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::elementwise("xor", same::<2>, lower);
+/// The row of `xor`, by which a loop reduces a few elements, too.
+pub const OP: Entry = Entry::elementwise("xor", same::<2>, lower);
 
 /// `lhs ^ rhs`, bit by bit.
 ///

@@ -198,7 +198,7 @@ pub(crate) const MIN_DISCARDED_BYTES: usize = 1 << 20;
 pub(crate) const MAX_SCALAR_LOOP_STEPS: usize = 512;
 
 /// Elements of an array that becomes as many values of a scalar loop.
-pub(crate) const MAX_SCALAR_LOOP_ARRAY_ELEMENTS: usize = 16;
+pub(crate) const MAX_SCALAR_LOOP_ARRAY_ELEMENTS: usize = 32;
 
 /// Calls inside of calls that shardings are followed into.
 pub(crate) const MAX_SHARDED_CALL_DEPTH: usize = 64;
@@ -207,7 +207,7 @@ pub(crate) const MAX_SHARDED_CALL_DEPTH: usize = 64;
 pub(crate) const MAX_SHARDED_OPERATIONS: usize = 1 << 20;
 
 /// Elements of an array that is taken apart only because a scalar loop or a branch hands it on.
-pub(crate) const MAX_HANDED_ON_ELEMENTS: usize = 4 * MAX_SCALAR_LOOP_ARRAY_ELEMENTS;
+pub(crate) const MAX_HANDED_ON_ELEMENTS: usize = 2 * MAX_SCALAR_LOOP_ARRAY_ELEMENTS;
 
 /// In how many parts a kernel moves its operands at most, to be known as one that does only that.
 pub(crate) const MAX_MOVED_PARTS: usize = 1024;

@@ -20,6 +20,9 @@ pub struct PartialRows {
 ///
 /// What it gives for given elements is the same in one call and strip by strip.
 pub trait Folder: Debug + Send + Sync {
+    /// The combiner, and the type of what is reduced, where the result has it too.
+    fn of(&self) -> Option<(Combiner, DType)>;
+
     /// Reduces each run of `count` elements to one, starting from `init`.
     fn rows(&self, operand: &[u8], count: usize, init: &[u8], result: &mut [u8]);
 
@@ -39,25 +42,32 @@ pub trait Folder: Debug + Send + Sync {
 
 /// The fold of a combiner on a type; `None` for a pair that has none.
 pub fn folder(combiner: Combiner, dtype: DType) -> Option<Arc<dyn Folder>> {
-    struct Make;
+    struct Make(Combiner, DType);
     impl Visitor for Make {
         type Output = Arc<dyn Folder>;
         fn visit<F: Fold>(self) -> Arc<dyn Folder> {
-            folder_of::<F>()
+            folder_of::<F>(Some((self.0, self.1)))
         }
     }
-    dispatch(combiner, dtype, Make)
+    dispatch(combiner, dtype, Make(combiner, dtype))
 }
 
-/// A fold with its types hidden.
-pub fn folder_of<F: Fold>() -> Arc<dyn Folder> {
-    Arc::new(Of::<F>(PhantomData))
+/// A fold with its types hidden; `of` says what [`Folder::of`] gives.
+pub fn folder_of<F: Fold>(of: Option<(Combiner, DType)>) -> Arc<dyn Folder> {
+    Arc::new(Of::<F> { of, fold: PhantomData })
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Of<F>(PhantomData<F>);
+struct Of<F> {
+    of: Option<(Combiner, DType)>,
+    fold: PhantomData<F>,
+}
 
 impl<F: Fold> Folder for Of<F> {
+    fn of(&self) -> Option<(Combiner, DType)> {
+        self.of
+    }
+
     fn rows(&self, operand: &[u8], count: usize, init: &[u8], result: &mut [u8]) {
         let operand: &[F::Stored] = bytemuck::cast_slice(operand);
         let start = F::start(bytemuck::pod_read_unaligned(init));
@@ -255,7 +265,7 @@ mod tests {
             let mut result = vec![F::store(F::IDENTITY); outer * inner];
             let init = F::store(F::IDENTITY);
             let (init, to) = (bytemuck::bytes_of(&init), bytemuck::cast_slice_mut(&mut result));
-            let fold = folder_of::<F>();
+            let fold = folder_of::<F>(None);
             if inner == 1 {
                 fold.rows(data, count, init, to);
             } else {

@@ -59,8 +59,8 @@ pub use calls::CallAlone;
 
 use super::graph::{REMATERIALIZED, ValueId};
 use super::passes::fuse::row_step::RowFusion;
+use super::passes::fuse::scalar_program::{ScalarProgram, ValueRange};
 use super::passes::fuse::{FusedLoop, StridedCopy};
-use super::passes::scalar_loops::{ScalarProgram, ValueRange};
 use super::tuning::MAX_MOVED_PARTS;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, OnceLock};

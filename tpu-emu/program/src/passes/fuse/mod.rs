@@ -55,13 +55,14 @@ pub(crate) mod loop_fusion;
 pub(crate) mod operand_access;
 pub(crate) mod row_fusion;
 pub(crate) mod row_step;
+pub(crate) mod scalar_program;
 mod widened;
 
-use super::scalar_loops::ScalarProgram;
 use crate::graph::ValueId;
 use concat::ConcatView;
 use operand_access::AddressMode;
 use row_step::RowFusion;
+use scalar_program::ScalarProgram;
 use std::sync::Arc;
 use tpu_base::tensor::DType;
 use tpu_kernels::movement::strided_view::AccessMap;

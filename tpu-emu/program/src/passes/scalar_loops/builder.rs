@@ -1,9 +1,13 @@
 //! The steps of a loop as operations on single elements.
+mod bodies;
 mod products;
+mod reductions;
 
-use super::{ScalarProgram, ValueRange};
+pub(super) use reductions::is_few;
+
 use crate::graph::{Graph, ValueId};
-use crate::passes::fuse::{FusedLoop, FusedStep, LoopInput, StepBlock, StepKind};
+use crate::passes::fuse::scalar_program::{ScalarProgram, ValueRange};
+use crate::passes::fuse::{FusedStep, StepBlock, StepKind, StridedCopy};
 use crate::tuning::{
     MAX_HANDED_ON_ELEMENTS, MAX_SCALAR_LOOP_ARRAY_ELEMENTS, MAX_SCALAR_LOOP_STEPS,
 };
@@ -13,11 +17,10 @@ use tpu_base::tensor::DType;
 use tpu_kernels::elementwise::program::{
     ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
 };
-use tpu_kernels::jit::{Action, Index, Loop, MemoryOperand, reaches};
+use tpu_kernels::jit::{Action, Index, Loop, MemoryOperand, knows};
 use tpu_kernels::movement::index::Outside;
-use tpu_kernels::movement::iota::fill_iota;
 use tpu_kernels::movement::move_list::{Moves, Start};
-use tpu_ops::{Kernel, SELECT, differs};
+use tpu_ops::{Entry, Kernel, Reduced, SELECT, differs};
 use tpu_stablehlo::ir::Attributes;
 
 /// The unsigned type of so many bytes.
@@ -35,6 +38,11 @@ fn unsigned(bytes: usize) -> Option<DType> {
 fn select(bytes: usize) -> Option<ElementwiseOp> {
     let of = unsigned(bytes)?;
     SELECT.on_scalars(&Attributes::default(), &[DType::Pred, of, of], of).ok()
+}
+
+/// An operation on single elements that machine code knows.
+fn known(entry: &Entry, operands: &[DType], result: DType) -> Option<ElementwiseOp> {
+    entry.on_scalars(&Attributes::default(), operands, result).ok().filter(knows)
 }
 
 /// What a value of the loop is; a value that is none of these comes from outside.
@@ -69,6 +77,8 @@ pub(super) struct Builder<'g> {
     arrays: FxHashMap<ValueId, usize>,
     /// Those of them that are written.
     updated: FxHashSet<ValueId>,
+    /// Bytes of the values that live inside of steps only, which are numbered behind the program's.
+    inside: Vec<usize>,
 }
 
 impl<'g> Builder<'g> {
@@ -87,6 +97,7 @@ impl<'g> Builder<'g> {
             widths: FxHashMap::default(),
             arrays: FxHashMap::default(),
             updated: FxHashSet::default(),
+            inside: Vec::new(),
         }
     }
 
@@ -156,6 +167,21 @@ impl<'g> Builder<'g> {
         Some(())
     }
 
+    /// Numbers values that live inside of a step only, by their bytes; gives the first number.
+    fn name_inside(&mut self, bytes: impl Iterator<Item = usize>) -> Option<u32> {
+        let first = self.graph.values.len() + self.inside.len();
+        self.inside.extend(bytes);
+        u32::try_from(first).ok()
+    }
+
+    /// Bytes of a value of the program, or inside of a step.
+    fn bytes(&self, value: ValueId) -> Option<usize> {
+        match value.index().checked_sub(self.graph.values.len()) {
+            None => Some(self.graph.bytes(value)),
+            Some(inside) => self.inside.get(inside).copied(),
+        }
+    }
+
     /// A new parameter of the program.
     fn parameter(&mut self, home: Option<usize>, dtype: DType) -> Option<Register> {
         let register = Register::Parameter(self.homes.len());
@@ -205,7 +231,7 @@ impl<'g> Builder<'g> {
             let whole = *width == bytes && offset.is_multiple_of(bytes);
             return registers.get(offset / bytes).copied().filter(|_| whole);
         }
-        if let Some(known) = &self.graph.value(value).known {
+        if let Some(known) = &self.graph.values.get(value.index())?.known {
             let known = Arc::clone(known);
             return Some(self.constant(dtype, known.get(offset..offset + bytes)?));
         }
@@ -218,7 +244,7 @@ impl<'g> Builder<'g> {
         if let Some(Held::Elements(width, registers)) = self.held.get(&value) {
             return Some((*width, registers.clone()));
         }
-        let shape = &self.graph.value(value).shape;
+        let shape = &self.graph.values.get(value.index())?.shape;
         let (dtype, count) = (shape.dtype, shape.elements());
         let width = dtype.host_bytes();
         if count > MAX_HANDED_ON_ELEMENTS {
@@ -229,91 +255,38 @@ impl<'g> Builder<'g> {
     }
 
     fn hold(&mut self, value: ValueId, width: usize, registers: Vec<Register>) -> Option<()> {
-        let whole = width * registers.len() == self.graph.bytes(value);
+        let whole = self.bytes(value) == Some(width * registers.len());
         self.held.insert(value, Held::Elements(width, registers));
         whole.then_some(())
     }
 
     fn steps(&mut self, steps: &[FusedStep]) -> Option<()> {
         steps.iter().try_for_each(|step| match &step.kind {
-            StepKind::Fused(fused) => self.fused(fused, step),
-            StepKind::Copy(copy) => {
-                let (from, width) = (step.operands[0], copy.dtype.host_bytes());
-                let element = |at| self.element(from, copy.map.at(at) * width, copy.dtype);
-                let registers = (0..copy.elements).map(element).collect::<Option<_>>()?;
-                self.hold(step.results[0], width, registers)
-            }
+            StepKind::Fused(fused) => self.fused(fused, &step.operands, &step.results),
+            StepKind::Copy(copy) => self.copy(copy, step.operands[0], step.results[0]),
             StepKind::Branch(branches) => self.branch(step, branches),
-            StepKind::Kernel(kernel) => match kernel.tiny_product(MAX_SCALAR_LOOP_ARRAY_ELEMENTS) {
-                Some(product) => self.product(&product, step),
-                None => self.moves(&**kernel, step),
-            },
-            StepKind::Rows(_) | StepKind::While { .. } | StepKind::Each(_) => None,
+            StepKind::Kernel(kernel) => {
+                if let Some(product) = kernel.tiny_product(MAX_SCALAR_LOOP_ARRAY_ELEMENTS) {
+                    return self.product(&product, step);
+                }
+                if let Some(Reduced { fold, dims }) = kernel.reduction() {
+                    return self.reduction(&*fold, dims, &step.operands, step.results[0]);
+                }
+                match kernel.few_reduced(MAX_SCALAR_LOOP_ARRAY_ELEMENTS) {
+                    Some(few) => self.few_reduced(&few, step),
+                    None => self.moves(&**kernel, step),
+                }
+            }
+            StepKind::Rows(rows) => self.rows(rows, step),
+            StepKind::While { .. } | StepKind::Each(_) => None,
         })
     }
 
-    fn fused(&mut self, fused: &FusedLoop, step: &FusedStep) -> Option<()> {
-        let program = fused.code.program();
-        let after = fused.elements.checked_mul(program.steps.len())?;
-        if self.program.steps.len() + after > MAX_SCALAR_LOOP_STEPS {
-            return None;
-        }
-        let typed = |step: &Instr| -> Vec<DType> {
-            step.inputs.iter().map(|&input| program.dtype(input)).collect()
-        };
-        if !program.steps.iter().all(|step| reaches(&step.op, &typed(step))) {
-            return None;
-        }
-        let constants = self.program.constants.len();
-        self.program.constants.extend(program.constants.iter().cloned());
-        let mut results = vec![Vec::with_capacity(fused.elements); program.results.len()];
-        for element in 0..fused.elements {
-            let mut inputs = Vec::with_capacity(fused.inputs.len());
-            for (input, &dtype) in fused.inputs.iter().zip(&program.parameters) {
-                inputs.push(self.input(input, dtype, element, step)?);
-            }
-            let first = self.program.steps.len();
-            let here = |register: &Register| match *register {
-                Register::Parameter(index) => inputs[index],
-                Register::Constant(index) => Register::Constant(constants + index),
-                Register::Step(index) => Register::Step(first + index),
-            };
-            for step in &program.steps {
-                self.operation(step.op, step.inputs.iter().map(here).collect());
-            }
-            for (registers, result) in results.iter_mut().zip(&program.results) {
-                registers.push(here(result));
-            }
-        }
-        for ((&value, registers), &result) in step.results.iter().zip(results).zip(&program.results)
-        {
-            self.hold(value, program.dtype(result).host_bytes(), registers)?;
-        }
-        Some(())
-    }
-
-    /// What a loop reads for one of its elements.
-    fn input(
-        &mut self,
-        input: &LoopInput,
-        dtype: DType,
-        element: usize,
-        step: &FusedStep,
-    ) -> Option<Register> {
-        let bytes = dtype.host_bytes();
-        let (operand, at) = match input {
-            LoopInput::Dense(operand) => (*operand, element),
-            LoopInput::Strided(operand, map) => (*operand, map.at(element)),
-            LoopInput::Concat(view) => view.at(element),
-            LoopInput::Table(..) => return None,
-            LoopInput::Iota(inner, extent) => {
-                let mut number = [0_u64; 1];
-                let one = bytemuck::cast_slice_mut(&mut number).get_mut(..bytes)?;
-                fill_iota(dtype, element, *inner, *extent, one);
-                return Some(self.constant(dtype, one));
-            }
-        };
-        self.element(step.operands[operand], at * bytes, dtype)
+    fn copy(&mut self, copy: &StridedCopy, from: ValueId, result: ValueId) -> Option<()> {
+        let width = copy.dtype.host_bytes();
+        let element = |at| self.element(from, copy.map.at(at) * width, copy.dtype);
+        let registers = (0..copy.elements).map(element).collect::<Option<_>>()?;
+        self.hold(result, width, registers)
     }
 
     fn operation(&mut self, op: ElementwiseOp, inputs: Vec<Register>) -> Register {

@@ -4,8 +4,8 @@
 //!
 //! The pass asks of every `while`, inner ones first, in this order:
 //!
-//! 1. Is every step small? A quick look at the kinds of steps ends most loops here. A `while` or a
-//!    row fusion inside ends it too.
+//! 1. Is every step small? A quick look at the kinds of steps ends most loops here. A `while` inside
+//!    ends it too.
 //! 2. Can `builder` make every step operations on single elements? The first that it cannot ends
 //!    it.
 //!
@@ -13,6 +13,9 @@
 //! |---|---|
 //! | fused loop of up to `MAX_SCALAR_LOOP_ARRAY_ELEMENTS` | its operations, once for each element |
 //! | product of few terms ([`tpu_kernels::matmul::tiny`]) | multiplications and additions |
+//! | reduction of few elements that are of a known combiner | joined one after the other |
+//! | other reduction of few elements | its body, once for each element |
+//! | row fusion | its stages, each on all rows |
 //! | strided copy, concatenate or pad of few short runs | nothing: registers under other names |
 //! | dynamic slice of an array in memory | reads at computed places |
 //! | dynamic update, scatter of one window | writes in the array that the loop carries |
@@ -38,31 +41,12 @@ mod random;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use super::fuse::row_step::StageKind;
 use super::fuse::{StepBlock, StepKind};
-use crate::graph::{Graph, ValueId};
+use crate::graph::Graph;
 use crate::tuning::MAX_SCALAR_LOOP_ARRAY_ELEMENTS;
-use builder::Builder;
+use builder::{Builder, is_few};
 use std::sync::Arc;
-use tpu_kernels::jit::Loop;
-
-/// Bytes of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ValueRange {
-    pub(crate) value: ValueId,
-    /// The first of them.
-    pub(crate) offset: usize,
-    /// How many there are.
-    pub(crate) bytes: usize,
-}
-
-/// A loop that can be one piece of machine code.
-#[derive(Debug)]
-pub(crate) struct ScalarProgram {
-    pub(crate) code: Loop,
-    /// What lies in each of its memories. What the loop carries is named by the loop's results,
-    /// which share its memory from the first iteration on.
-    pub(crate) memories: Vec<ValueRange>,
-}
 
 /// Finds the loops of a program that can be one piece of machine code.
 pub(crate) fn find(graph: &Graph, code: &mut StepBlock) {
@@ -93,9 +77,21 @@ fn is_small(code: &StepBlock) -> bool {
         StepKind::Copy(copy) => copy.elements <= MAX_SCALAR_LOOP_ARRAY_ELEMENTS,
         StepKind::Kernel(kernel) => {
             let most = MAX_SCALAR_LOOP_ARRAY_ELEMENTS;
-            kernel.moves(most).is_some() || kernel.tiny_product(most).is_some()
+            kernel.moves(most).is_some()
+                || kernel.tiny_product(most).is_some()
+                || kernel.reduction().is_some_and(|reduced| is_few(reduced.dims))
+                || kernel.few_reduced(most).is_some()
         }
         StepKind::Branch(branches) => branches.len() == 2 && branches.iter().all(is_small),
-        StepKind::Rows(_) | StepKind::While { .. } | StepKind::Each(_) => false,
+        StepKind::Rows(rows) => rows.stages.iter().all(|stage| match &stage.kind {
+            StageKind::Loop(fused) => fused.elements <= MAX_SCALAR_LOOP_ARRAY_ELEMENTS,
+            StageKind::Copy(copy) => copy.elements <= MAX_SCALAR_LOOP_ARRAY_ELEMENTS,
+            StageKind::Fold { count, inner, .. } => is_few([rows.rows, *count, *inner]),
+            StageKind::Total { rows, columns, .. } | StageKind::LateTotal { rows, columns, .. } => {
+                is_few([1, *rows, *columns])
+            }
+            StageKind::Gather(..) => false,
+        }),
+        StepKind::While { .. } | StepKind::Each(_) => false,
     })
 }

@@ -131,9 +131,101 @@ impl Iteration {
         }
     }
 
+    /// Small arrays reduced to numbers, to rows and to columns, and what is done row by row with them.
+    fn reductions(&mut self) {
+        let (array, number) = (self.get("4xf32"), self.get("f32"));
+        let name = self.random.pick(&["add", "maximum", "minimum", "multiply"]);
+        let by = |code: &str, init: &str, axis: usize, from: &str, to: &str| {
+            format!(
+                "stablehlo.reduce({code} init: {init}) applies stablehlo.{name} across \
+                 dimensions = [{axis}] : (tensor<{from}>, tensor<f32>) -> tensor<{to}>"
+            )
+        };
+        match self.random.below(4) {
+            0 => {
+                let total = self.put("f32", &by(&array, &number, 0, "4xf32", "f32"));
+                self.bounded("f32", &total);
+            }
+            1 => {
+                let (i, j) = (self.get("i32"), self.get("3xbf16"));
+                let words = self.put(
+                    "2xi32",
+                    &format!(
+                        "stablehlo.broadcast_in_dim {i}, dims = [] : (tensor<i32>) -> tensor<2xi32>"
+                    ),
+                );
+                let name = self.random.pick(&["and", "or", "xor", "add", "maximum"]);
+                self.put(
+                    "i32",
+                    &format!(
+                        "stablehlo.reduce({words} init: {i}) applies stablehlo.{name} across \
+                         dimensions = [0] : (tensor<2xi32>, tensor<i32>) -> tensor<i32>"
+                    ),
+                );
+                let zero = self.put("bf16", "stablehlo.constant dense<0.0> : tensor<bf16>");
+                let sum = self.put(
+                    "bf16",
+                    &format!(
+                        "stablehlo.reduce({j} init: {zero}) applies stablehlo.maximum across \
+                         dimensions = [0] : (tensor<3xbf16>, tensor<bf16>) -> tensor<bf16>"
+                    ),
+                );
+                self.put(
+                    "f32",
+                    &format!("stablehlo.convert {sum} : (tensor<bf16>) -> tensor<f32>"),
+                );
+            }
+            axis => {
+                // A table of all pairs, reduced along one axis, and less by that.
+                let spread = |code: &str, axis: usize, from: &str| {
+                    format!(
+                        "stablehlo.broadcast_in_dim {code}, dims = [{axis}] : (tensor<{from}>) -> tensor<4x4xf32>"
+                    )
+                };
+                let (axis, other) = (axis - 2, self.get("4xf32"));
+                let rows = self.put("4x4xf32", &spread(&array, 0, "4xf32"));
+                let columns = self.put("4x4xf32", &spread(&other, 1, "4xf32"));
+                let pairs = format!("stablehlo.subtract {rows}, {columns} : tensor<4x4xf32>");
+                let pairs = self.put("4x4xf32", &pairs);
+                let least = self.put("4xf32", &by(&pairs, &number, axis, "4x4xf32", "4xf32"));
+                self.bounded("4xf32", &least);
+                let least = self.get("4xf32");
+                let back = self.put("4x4xf32", &spread(&least, 1 - axis, "4xf32"));
+                let less = format!("stablehlo.subtract {pairs}, {back} : tensor<4x4xf32>");
+                let less = self.put("4x4xf32", &less);
+                let zero = self.put("f32", "stablehlo.constant dense<0.0> : tensor<f32>");
+                let sums = format!(
+                    "stablehlo.reduce({less} init: {zero}) applies stablehlo.add across \
+                     dimensions = [{axis}] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>"
+                );
+                let sums = self.put("4xf32", &sums);
+                self.bounded("4xf32", &sums);
+            }
+        }
+    }
+
+    /// An index: any, or one that an operation keeps between two numbers.
+    fn index(&mut self) -> String {
+        let (number, way) = (self.get("i32"), self.random.below(4));
+        let (name, bounds): (_, &[&str]) = match way {
+            0 => ("and", &["0", "1", "3", "15", "24", "26", "31", "-1"]),
+            1 => ("shift_right_logical", &["0", "1", "27", "28", "31", "32", "40"]),
+            2 => ("remainder", &["0", "1", "2", "25", "27", "-3"]),
+            _ => return number,
+        };
+        let bound = self.random.pick(bounds);
+        let bound = self.put("i32", &format!("stablehlo.constant dense<{bound}> : tensor<i32>"));
+        let number = if way == 2 {
+            self.put("i32", &format!("stablehlo.and {number}, {bound} : tensor<i32>"))
+        } else {
+            number
+        };
+        self.put("i32", &format!("stablehlo.{name} {number}, {bound} : tensor<i32>"))
+    }
+
     /// Elements of large arrays, at places that run past their ends.
     fn walk(&mut self) {
-        let (at, column) = (self.get("i32"), self.get("i32"));
+        let (at, column) = (self.index(), self.index());
         match self.random.below(4) {
             0 => {
                 let array = self.get("30xf32");
@@ -183,7 +275,8 @@ impl Iteration {
         values.push(("%b0".into(), "i32"));
         let mut iteration = Self { random: Random(seed), code: String::new(), values };
         for _ in 0..4 + iteration.random.below(8) {
-            match iteration.random.below(5) {
+            match iteration.random.below(6) {
+                5 => iteration.reductions(),
                 0 => iteration.special(),
                 1 => iteration.parts(),
                 2 => iteration.walk(),

@@ -155,6 +155,80 @@ fn operations_on_several_elements_are_called_together() {
 }
 
 #[test]
+fn reductions_of_a_few_elements_are_operations_one_after_the_other() {
+    let reduced = |name: &str, at: usize, from: &str, to: &str| {
+        format!(
+            "stablehlo.reduce(%x init: %b2) applies stablehlo.{name} across dimensions = [{at}] :
+            (tensor<{from}xf32>, tensor<f32>) -> tensor<{to}>"
+        )
+    };
+    // Rows, columns, all, one, and those of which sums are made apart.
+    for (from, at, to, whole) in [
+        ("3x5", 1, "3xf32", true),
+        ("3x5", 0, "5xf32", true),
+        ("32", 0, "f32", true),
+        ("1x32", 1, "1xf32", true),
+        ("32x1", 0, "1xf32", true),
+        ("2x3x4", 1, "2x4xf32", true),
+        ("33", 0, "f32", false),
+    ] {
+        for name in ["add", "multiply", "maximum", "minimum"] {
+            let body = format!(
+                "%h = stablehlo.constant dense<0.5> : tensor<{from}xf32>
+                %i = stablehlo.iota dim = 0 : tensor<{from}xf32>
+                %s = stablehlo.broadcast_in_dim %b2, dims = [] : (tensor<f32>) -> tensor<{from}xf32>
+                %c = stablehlo.cosine %i : tensor<{from}xf32>
+                %m = stablehlo.multiply %s, %c : tensor<{from}xf32>
+                %x = stablehlo.add %m, %h : tensor<{from}xf32>
+                %y = {}
+                %n = stablehlo.tanh %b2 : tensor<f32>
+                stablehlo.return %next, %y, %n : tensor<i32>, tensor<{to}>, tensor<f32>",
+                reduced(name, at, from, to)
+            );
+            check(&text(40, &[to, "f32"], GO, &body), whole);
+        }
+    }
+}
+
+#[test]
+fn the_places_of_the_largest_of_a_few_elements_are_operations_too() {
+    for (from, at, to, whole) in [
+        ("3x5", 1, "3", true),
+        ("3x5", 0, "5", true),
+        ("1x4", 1, "1", true),
+        ("2x3x4", 1, "2x4", true),
+        ("3x11", 1, "3", false),
+    ] {
+        let body = format!(
+            "%k = stablehlo.iota dim = {at} : tensor<{from}xi32>
+            %f = stablehlo.convert %k : (tensor<{from}xi32>) -> tensor<{from}xf32>
+            %s = stablehlo.broadcast_in_dim %b2, dims = [] : (tensor<f32>) -> tensor<{from}xf32>
+            %m = stablehlo.multiply %s, %f : tensor<{from}xf32>
+            %y = stablehlo.cosine %m : tensor<{from}xf32>
+            %x = stablehlo.round_nearest_afz %y : tensor<{from}xf32>
+            %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+            %none = stablehlo.constant dense<0> : tensor<i32>
+            %r:2 = stablehlo.reduce(%x init: %low), (%k init: %none) across dimensions = [{at}] :
+                (tensor<{from}xf32>, tensor<{from}xi32>, tensor<f32>, tensor<i32>)
+                -> (tensor<{to}xf32>, tensor<{to}xi32>)
+            reducer(%u: tensor<f32>, %v: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {{
+                %gt = stablehlo.compare GT, %u, %v, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                %eq = stablehlo.compare EQ, %u, %v, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                %lt = stablehlo.compare LT, %i, %j, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                %tie = stablehlo.and %eq, %lt : tensor<i1>
+                %first = stablehlo.or %gt, %tie : tensor<i1>
+                %w = stablehlo.select %gt, %u, %v : tensor<i1>, tensor<f32>
+                %h = stablehlo.select %first, %i, %j : tensor<i1>, tensor<i32>
+                stablehlo.return %w, %h : tensor<f32>, tensor<i32>
+            }}
+            %n = stablehlo.tanh %b2 : tensor<f32>
+            stablehlo.return %next, %r#1, %n : tensor<i32>, tensor<{to}xi32>, tensor<f32>"
+        );
+        check(&text(40, &[&format!("{to}xi32"), "f32"], GO, &body), whole);
+    }
+}
+
+#[test]
 fn arrays_of_a_few_elements_become_as_many_values() {
     let body = "%x = stablehlo.slice %b1 [1:4] : (tensor<4xf32>) -> tensor<3xf32>
         %y = stablehlo.slice %b1 [0:1] : (tensor<4xf32>) -> tensor<1xf32>
@@ -171,9 +245,15 @@ fn arrays_of_a_few_elements_become_as_many_values() {
     for count in [33, 77] {
         check(&text(count, &["4xf32", "f32"], GO, body), true);
     }
-    let body = "%x = stablehlo.add %b1, %b1 : tensor<17xf32>
-        stablehlo.return %next, %x : tensor<i32>, tensor<17xf32>";
-    check(&text(50, &["17xf32"], GO, body), false);
+    // More variables than there are registers.
+    for (of, whole) in [("32xf32", true), ("33xf32", false)] {
+        let body = format!(
+            "%x = stablehlo.reverse %b1, dims = [0] : tensor<{of}>
+            %y = stablehlo.add %x, %b1 : tensor<{of}>
+            stablehlo.return %next, %y : tensor<i32>, tensor<{of}>"
+        );
+        check(&text(50, &[of], GO, &body), whole);
+    }
     // An element is wider than what a register has.
     let body = "%i = stablehlo.iota dim = 0 : tensor<4xcomplex<f64>>
         %x = stablehlo.add %b1, %i : tensor<4xcomplex<f64>>

@@ -1,20 +1,13 @@
 //! Tiny products as operations on single elements.
-use super::Builder;
+use super::{Builder, known};
 use crate::graph::ValueId;
 use crate::passes::fuse::FusedStep;
 use crate::tuning::MAX_SCALAR_LOOP_STEPS;
 use std::collections::HashMap;
 use tpu_base::tensor::DType;
-use tpu_kernels::elementwise::program::{ElementwiseOp, Register};
-use tpu_kernels::jit::knows;
+use tpu_kernels::elementwise::program::Register;
 use tpu_kernels::matmul::tiny::TinyProduct;
-use tpu_ops::{ADD, CONVERT, Entry, MULTIPLY};
-use tpu_stablehlo::ir::Attributes;
-
-/// An operation on single elements that machine code knows.
-fn known(entry: &Entry, operands: &[DType], result: DType) -> Option<ElementwiseOp> {
-    entry.on_scalars(&Attributes::default(), operands, result).ok().filter(knows)
-}
+use tpu_ops::{ADD, CONVERT, MULTIPLY};
 
 impl Builder<'_> {
     /// A tiny product: products that are added to zero one after the other.
