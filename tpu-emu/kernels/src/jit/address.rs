@@ -5,12 +5,11 @@ use super::inst::{Class, Form, MemoryElement, Micro, Value};
 use super::liveness::number;
 use super::lower::Lowerer;
 use super::opcodes::{
-    KANDW, NONE, VMOVD_STORE, VMOVQ_STORE, VPADDD, VPCMPUD, VPCMPUQ, VPEXTRB, VPEXTRW, VPMAXSD,
-    VPMAXSQ, VPMINSD, VPMINSQ, VPMINUD, VPMULLD, VPSLLD, by_size, by_width,
+    KANDW, NONE, VPADDD, VPCMPUD, VPCMPUQ, VPMAXSD, VPMAXSQ, VPMINSD, VPMINSQ, VPMINUD, VPMULLD,
+    VPSLLD, by_size,
 };
 use super::regalloc::Emitter;
 use super::select::NumberKind;
-use super::target::Target;
 use super::vex;
 use crate::elementwise::program::{ElementwiseProgram, Register};
 use tpu_base::tensor::DType;
@@ -188,7 +187,7 @@ impl Emitter<'_> {
         self.code.load(general::RDX, general::RDI, 8 * array);
         if self.counted != Some(at) {
             let fields = Fields { length: 0, reg, other: 0, mask: 0, zero: false, immediate: None };
-            self.code.vector(VMOVD_STORE, fields, Operand::Register(general::RCX));
+            self.code.vector(vex::VMOVD_STORE, fields, Operand::Register(general::RCX));
             self.counted = Some(at);
         }
         Operand::Indexed { base: general::RDX, scale, offset }
@@ -214,7 +213,7 @@ impl Emitter<'_> {
         let from = self.ensure(value, &locked);
         let skipped = micro.mask.map(|mask| {
             let mask = self.ensure(mask, &locked);
-            self.test(mask);
+            self.code.test_vector(mask);
             self.code.jump(If::Zero)
         });
         let operand = self.element((at, to), element);
@@ -228,10 +227,7 @@ impl Emitter<'_> {
 
     /// Writes the first element of a register.
     pub(super) fn write_element(&mut self, width: usize, reg: u8, operand: Operand) {
-        let op = match self.target {
-            Target::Avx512 => by_width(width, [VPEXTRB, VPEXTRW, VMOVD_STORE, VMOVQ_STORE]),
-            Target::Avx2 => vex::store_one(width),
-        };
+        let op = vex::store_one(width);
         let immediate = if width < 4 { Some(0) } else { None };
         let fields = Fields { length: 0, reg, other: 0, mask: 0, zero: false, immediate };
         self.code.vector(op, fields, operand);

@@ -284,12 +284,6 @@ impl Assembler {
         self.bytes.extend([0xc5, 0xfb, 0x92, 0xc0 | mask << 3 | register & 7]);
     }
 
-    /// Sets the zero flag where the first bit of a mask register is not set. It changes `rax`.
-    pub(super) fn test_mask(&mut self, mask: u8) {
-        // kmovw eax, mask; test al, 1
-        self.bytes.extend([0xc5, 0xf8, 0x93, 0xc0 | mask, 0xa8, 1]);
-    }
-
     /// Sets the zero flag where the first bit of a vector register is not set. It changes `rax`.
     pub(super) fn test_vector(&mut self, register: u8) {
         // vmovd eax, register; test al, 1

@@ -4,8 +4,8 @@ use super::code_memory::address_of_operate;
 use super::encode::{Arithmetic, Assembler, Fields, If, Opcode, Operand, general};
 use super::forms_kit::{self, is_named, is_table, only, row};
 use super::opcodes::{
-    KXNORW, OPCODES, SHIFTS, VMOVD_STORE, VMOVDQU8, VMOVDQU32, VMOVDQU64_STORE, VPADDD,
-    VPBROADCASTB, VPGATHERDD, VPGATHERDQ, VPTERNLOGD,
+    KXNORW, OPCODES, SHIFTS, VMOVDQU8, VMOVDQU32, VMOVDQU64_STORE, VPADDD, VPBROADCASTB,
+    VPGATHERDD, VPGATHERDQ, VPTERNLOGD,
 };
 use super::target::Target;
 use super::verify::{Contract, check};
@@ -37,12 +37,11 @@ fn vector(name: &str, op: Opcode, [a, b, c]: [u8; 3]) -> impl Fn(&mut Assembler)
         || ["VSQRT", "VRNDSCALE", "VFPCLASS", "VPABS", "VPOPCNT", "VPLZCNT"]
             .iter()
             .any(|begin| name.starts_with(begin));
-    let immediate = ["VPCMP", "VCMP", "VPTERNLOG", "VRNDSCALE", "VFPCLASS", "VCVTPS2PH", "VPEXTR"];
+    let immediate = ["VPCMP", "VCMP", "VPTERNLOG", "VRNDSCALE", "VFPCLASS", "VCVTPS2PH"];
     let immediate = immediate.iter().any(|begin| name.starts_with(begin)).then_some(5);
     let mask_result =
         ["VPCMP", "VCMP", "VPTEST", "VFPCLASS"].iter().any(|begin| name.starts_with(begin));
-    let short = name.starts_with("VPEXTR") || matches!(name, "VMOVD_STORE" | "VMOVQ_STORE");
-    let stores = short || name.ends_with("_STORE");
+    let stores = name.ends_with("_STORE");
     let gathers = name.starts_with("VPGATHER");
     let memory = Operand::At { base: c & 15, offset: 8 };
     let (reg, other, operand) = match () {
@@ -54,9 +53,8 @@ fn vector(name: &str, op: Opcode, [a, b, c]: [u8; 3]) -> impl Fn(&mut Assembler)
         () if unary => (a, 0, Operand::Register(b)),
         () => (a, b, Operand::Register(c)),
     };
-    let length = if short { 0 } else { 2 };
     let mask = u8::from(gathers) * 3;
-    let fields = Fields { length, reg, other, mask, zero: false, immediate };
+    let fields = Fields { length: 2, reg, other, mask, zero: false, immediate };
     move |code| code.vector(op, fields, operand)
 }
 
@@ -124,12 +122,6 @@ fn others() -> Vec<Written> {
     put("pool", &|code| code.vector(VPBROADCASTB, NONE, Operand::Pool(3)));
     let table = Fields { immediate: Some(0xea), ..NONE };
     put("pool, number", &|code| code.vector(VPTERNLOGD, table, Operand::Pool(16)));
-    let to_general = Operand::Register(general::RCX);
-    for reg in [2, 31] {
-        put("to rcx", &|code| {
-            code.vector(VMOVD_STORE, Fields { length: 0, reg, ..NONE }, to_general)
-        });
-    }
     put("mask", &|code| code.mask(KXNORW, true, 1, 2, Operand::Register(3)));
     for (register, base) in [(general::RAX, general::RSP), (9, general::RDI), (15, 12)] {
         put("load", &|code| code.load(register, base, 0x88));
@@ -147,7 +139,6 @@ fn others() -> Vec<Written> {
     }
     put("low_bits", &|code| code.low_bits(general::RAX, general::RSI));
     put("mask_of", &|code| code.mask_of(1, general::RAX));
-    put("test_mask", &|code| code.test_mask(6));
     put("enter, leave", &|code| {
         let frame = code.enter();
         code.leave(frame, 0x140);

@@ -101,11 +101,6 @@ impl Emitter<'_> {
                 self.evict(Class::Vector, value, byte(register));
             }
         }
-        for register in 0..self.masks.len() {
-            if let Some(value) = self.masks[register].take() {
-                self.evict(Class::Mask, value, byte(register));
-            }
-        }
         let homes = match self.homes {
             Some(homes) => homes,
             None => self.room(32),

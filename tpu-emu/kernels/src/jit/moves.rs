@@ -17,14 +17,6 @@ impl Emitter<'_> {
         Fields { length, reg, other: 0, mask, zero: false, immediate: None }
     }
 
-    /// Sets the zero flag where a mask's first element is not set; the register of the mask.
-    pub(super) fn test(&mut self, mask: u8) {
-        match self.target {
-            Target::Avx512 => self.code.test_mask(mask),
-            Target::Avx2 => self.code.test_vector(mask),
-        }
-    }
-
     pub(super) fn store_cell(&mut self, register: u8, offset: u32) {
         let at = Operand::At { base: general::RSP, offset };
         self.code.vector(opcodes::store(4), vector(register), at);

@@ -19,6 +19,9 @@ use super::target::Target;
 use crate::elementwise::program::{ElementwiseProgram, Register};
 use std::cell::Cell;
 
+/// Variables that have registers for good; more of them lie on the stack.
+const REGISTERS: usize = 8;
+
 /// Variables that change.
 const VARIABLES: usize = 96;
 
@@ -87,9 +90,7 @@ impl ScalarLoop {
         }
         let target = Target::for_single_elements()?;
         let mut lowerer = lower(of, target)?;
-        if target == Target::Avx2 {
-            translate(&mut lowerer.body);
-        }
+        translate(&mut lowerer.body);
         let (code, entry) = Emitter::new(&lowerer.body, of.memories.len(), target).rounds();
         #[cfg(any(test, feature = "testing"))]
         super::verify::verify(&code, entry, &contract(of, &lowerer, target));
@@ -220,7 +221,7 @@ impl Emitter<'_> {
             self.micro(number(at), self.body.code[at]);
         }
         let mask = self.ensure(decision, &[]);
-        self.test(mask);
+        self.code.test_vector(mask);
         let exit = self.code.jump(If::Zero);
         if before == self.body.code.len() {
             self.release(decision, number(before));
@@ -268,7 +269,7 @@ impl Emitter<'_> {
         all.sort_by_key(|&(array, _)| std::cmp::Reverse(uses[array]));
         let mut homes = vec![Home::Cell(0); self.pointers.len()];
         for (at, (array, width)) in all.into_iter().enumerate() {
-            let has_register = at < self.target.variables();
+            let has_register = at < REGISTERS;
             let register = if has_register {
                 self.limit -= 1;
                 byte(self.limit)

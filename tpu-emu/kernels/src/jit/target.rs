@@ -32,11 +32,11 @@ impl Target {
         Some(if bytes == 1 && has_halves() { Self::Avx2 } else { found })
     }
 
-    /// What is best for single elements: short registers are moved faster than those of 512 bits, and
-    /// masks are at hand where they are made.
+    /// What loops over single elements are written in: short registers are moved faster than those of
+    /// 512 bits, and masks are at hand where they are made.
     pub(super) fn for_single_elements() -> Option<Self> {
-        let found = Self::here()?;
-        Some(if has_halves() { Self::Avx2 } else { found })
+        Self::here()?;
+        has_halves().then_some(Self::Avx2)
     }
 
     /// Whether one instruction counts the bits of an integer that are set.
@@ -49,14 +49,6 @@ impl Target {
         match self {
             Self::Avx512 => 32,
             Self::Avx2 => 16,
-        }
-    }
-
-    /// The variables of a loop that have registers for good; more of them lie on the stack.
-    pub(super) fn variables(self) -> usize {
-        match self {
-            Self::Avx512 => 18,
-            Self::Avx2 => 8,
         }
     }
 
