@@ -15,6 +15,7 @@ use tpu_kernels::matmul::tiny::TinyProduct;
 use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::move_list::Moves;
 use tpu_kernels::movement::strided_view::AccessMap;
+use tpu_kernels::reduce::combiner::Combiner;
 use tpu_kernels::reduce::dyn_combiner::Folder;
 
 /// How a kernel sorts.
@@ -212,6 +213,12 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// The sums of a few products that it makes, if it has one result of at most so many elements.
     fn tiny_product(&self, most: usize) -> Option<TinyProduct> {
         let _ = most;
+        None
+    }
+
+    /// What it moves, if each element that is moved is joined with the one that is there by a
+    /// combiner of a type.
+    fn joined_moves(&self) -> Option<(Moves, (Combiner, DType))> {
         None
     }
 

@@ -86,8 +86,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         return Ok(Lowered::Kernel(put::overwrite(&windows, reducer.widths())));
     }
     let known = reducer.combiner();
-    let fast =
-        known.and_then(|(combiner, dtype)| dispatch(combiner, dtype, put::MakeScatter(&windows)));
+    let fast = known.and_then(|of| dispatch(of.0, of.1, put::MakeScatter(&windows, of)));
     Ok(Lowered::Kernel(fast.unwrap_or_else(|| Box::new(general::BodyScatter { windows, reducer }))))
 }
 

@@ -12,11 +12,12 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 use tpu_base::error::Result;
+use tpu_base::tensor::DType;
 use tpu_kernels::for_width;
 use tpu_kernels::movement::index::{NOWHERE, Outside};
 use tpu_kernels::movement::loop_nest::rows;
 use tpu_kernels::movement::move_list::{Move, Moves, Start};
-use tpu_kernels::reduce::combiner::{Fold, Visitor};
+use tpu_kernels::reduce::combiner::{Combiner, Fold, Visitor};
 use tpu_kernels::{parallel, simd};
 
 /// What an update does to an element.
@@ -54,15 +55,15 @@ impl<T: Pod + Send + Sync + Debug> Put for Replace<T> {
     }
 }
 
-/// Makes the kernel for a known combiner.
-pub(super) struct MakeScatter<'a>(pub(super) &'a Arc<ScatterWindows>);
+/// Makes the kernel for a known combiner of a type.
+pub(super) struct MakeScatter<'a>(pub(super) &'a Arc<ScatterWindows>, pub(super) (Combiner, DType));
 
 impl Visitor for MakeScatter<'_> {
     type Output = Box<dyn Kernel>;
 
     fn visit<F: Fold>(self) -> Box<dyn Kernel> {
-        let windows = Arc::clone(self.0);
-        Box::new(Direct { windows, inputs: vec![scatter::<Combine<F>>], replaced: None })
+        let (windows, does) = (Arc::clone(self.0), Some(Does::Joins(self.1)));
+        Box::new(Direct { windows, inputs: vec![scatter::<Combine<F>>], does })
     }
 }
 
@@ -73,9 +74,18 @@ pub(super) fn overwrite(
 ) -> Box<dyn Kernel> {
     let replace = |width| -> Scatter { for_width!(width, T => scatter::<Replace<T>>) };
     let widths: Vec<usize> = widths.collect();
-    let replaced = if let &[width] = &widths[..] { Some(width) } else { None };
+    let does = if let &[width] = &widths[..] { Some(Does::Replaces(width)) } else { None };
     let inputs = widths.into_iter().map(replace).collect();
-    Box::new(Direct { windows: Arc::clone(windows), inputs, replaced })
+    Box::new(Direct { windows: Arc::clone(windows), inputs, does })
+}
+
+/// What a scatter into a single input does with elements.
+#[derive(Debug, Clone, Copy)]
+enum Does {
+    /// Replaces those of so many bytes.
+    Replaces(usize),
+    /// Joins those of a type.
+    Joins((Combiner, DType)),
 }
 
 /// Scatters updates into one input.
@@ -86,8 +96,18 @@ type Scatter = fn(&ScatterWindows, indices: &[u8], updates: &[u8], result: &mut 
 struct Direct {
     windows: Arc<ScatterWindows>,
     inputs: Vec<Scatter>,
-    /// Bytes of an element, where elements of a single input are replaced.
-    replaced: Option<usize>,
+    does: Option<Does>,
+}
+
+impl Direct {
+    /// One window of elements of so many bytes, where there is one.
+    fn window(&self, width: usize) -> Option<Moves> {
+        let (elements, starts) = self.windows.plan.single(self.windows.indices)?;
+        let run = Move { operand: 2, from: 0, to: 0, bytes: elements * width };
+        let scaled = |start: Start| Start { step: start.step * width, ..start };
+        let starts = starts.into_iter().map(scaled).collect();
+        Some(Moves { width, moves: vec![run], starts, outside: Outside::Skip, into: true })
+    }
 }
 
 impl Kernel for Direct {
@@ -104,12 +124,13 @@ impl Kernel for Direct {
     }
 
     fn moves(&self, _: usize) -> Option<Moves> {
-        let width = self.replaced?;
-        let (elements, starts) = self.windows.plan.single(self.windows.indices)?;
-        let run = Move { operand: 2, from: 0, to: 0, bytes: elements * width };
-        let scaled = |start: Start| Start { step: start.step * width, ..start };
-        let starts = starts.into_iter().map(scaled).collect();
-        Some(Moves { width, moves: vec![run], starts, outside: Outside::Skip, into: true })
+        let Some(Does::Replaces(width)) = self.does else { return None };
+        self.window(width)
+    }
+
+    fn joined_moves(&self) -> Option<(Moves, (Combiner, DType))> {
+        let Some(Does::Joins(of)) = self.does else { return None };
+        Some((self.window(of.1.host_bytes())?, of))
     }
 
     fn one_hot(&self) -> Option<&OneHot> {

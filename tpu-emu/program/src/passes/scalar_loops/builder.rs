@@ -3,6 +3,7 @@ mod bodies;
 mod products;
 mod reductions;
 
+use reductions::entry;
 pub(super) use reductions::is_few;
 
 use crate::graph::{Graph, ValueId};
@@ -336,7 +337,13 @@ impl<'g> Builder<'g> {
     /// What only moves elements.
     fn moves(&mut self, kernel: &dyn Kernel, step: &FusedStep) -> Option<()> {
         let &[result] = &step.results[..] else { return None };
-        let moves = kernel.moves(MAX_SCALAR_LOOP_ARRAY_ELEMENTS)?;
+        let (moves, join) = match kernel.moves(MAX_SCALAR_LOOP_ARRAY_ELEMENTS) {
+            Some(moves) => (moves, None),
+            None => {
+                let (moves, (combiner, dtype)) = kernel.joined_moves()?;
+                (moves, Some(known(entry(combiner), &[dtype; 2], dtype)?))
+            }
+        };
         let width = moves.width;
         unsigned(width)?;
         if moves.moves.iter().any(|run| run.bytes / width > MAX_SCALAR_LOOP_ARRAY_ELEMENTS) {
@@ -350,7 +357,10 @@ impl<'g> Builder<'g> {
             indices.push(Index { register, dtype, room, step: bytes });
         }
         if moves.into && !indices.is_empty() {
-            return self.update(step, &moves, kernel.starts_from(0)?, &indices);
+            return self.update(step, (&moves, join), kernel.starts_from(0)?, &indices);
+        }
+        if join.is_some() {
+            return None;
         }
         let mut registers = match kernel.starts_from(0) {
             Some(operand) => match self.elements(step.operands[operand])? {
@@ -368,11 +378,7 @@ impl<'g> Builder<'g> {
                 } else {
                     let array = self.memory(from)?;
                     let place = self.place(array, run.from + at, &moves, &indices);
-                    let register = self.parameter(None, dtype)?;
-                    if let Register::Parameter(parameter) = register {
-                        self.actions.push(Action::Read(parameter, place));
-                    }
-                    register
+                    self.read(dtype, place)?
                 };
                 *registers.get_mut((run.to + at) / width)? = Some(register);
             }
@@ -380,11 +386,21 @@ impl<'g> Builder<'g> {
         self.hold(result, width, registers.into_iter().collect::<Option<_>>()?)
     }
 
-    /// An update in place of an array that the loop carries, at computed indices.
+    /// Reads an element at a computed index.
+    fn read(&mut self, dtype: DType, place: MemoryOperand) -> Option<Register> {
+        let register = self.parameter(None, dtype)?;
+        if let Register::Parameter(parameter) = register {
+            self.actions.push(Action::Read(parameter, place));
+        }
+        Some(register)
+    }
+
+    /// An update in place of an array that the loop carries, at computed indices; what is there is
+    /// joined with what comes, or replaced by it.
     fn update(
         &mut self,
         step: &FusedStep,
-        moves: &Moves,
+        (moves, join): (&Moves, Option<ElementwiseOp>),
         array: usize,
         indices: &[Index],
     ) -> Option<()> {
@@ -395,8 +411,12 @@ impl<'g> Builder<'g> {
             let from = step.operands[run.operand];
             let dtype = self.dtype_of(from, moves.width)?;
             for at in (0..run.bytes).step_by(moves.width) {
-                let register = self.element(from, run.from + at, dtype)?;
+                let mut register = self.element(from, run.from + at, dtype)?;
                 let place = self.place(memory, run.to + at, moves, indices);
+                if let Some(join) = join {
+                    let held = self.read(dtype, place.clone())?;
+                    register = self.operation(join, vec![held, register]);
+                }
                 self.actions.push(Action::Write(register, place));
             }
         }

@@ -18,7 +18,7 @@
 //! | row fusion | its stages, each on all rows |
 //! | strided copy, concatenate or pad of few short runs | nothing: registers under other names |
 //! | dynamic slice of an array in memory | reads at computed places |
-//! | dynamic update, scatter of one window | writes in the array that the loop carries |
+//! | dynamic update, scatter of one window | writes in the array that the loop carries, joined with what is there |
 //! | branch of two | both sides are computed and chosen from; one that updates ends it |
 //! | look-up in a table, another kernel | ends it |
 //!
@@ -81,6 +81,7 @@ fn is_small(code: &StepBlock) -> bool {
                 || kernel.tiny_product(most).is_some()
                 || kernel.reduction().is_some_and(|reduced| is_few(reduced.dims))
                 || kernel.few_reduced(most).is_some()
+                || kernel.joined_moves().is_some()
         }
         StepKind::Branch(branches) => branches.len() == 2 && branches.iter().all(is_small),
         StepKind::Rows(rows) => rows.stages.iter().all(|stage| match &stage.kind {

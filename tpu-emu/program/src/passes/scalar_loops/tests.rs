@@ -339,6 +339,42 @@ fn an_element_put_outside_is_skipped() {
 }
 
 #[test]
+fn updates_at_computed_places_join_what_is_there() {
+    for name in ["add", "multiply", "maximum", "minimum"] {
+        for (of, bits) in [("f32", "bf16"), ("i32", "i8")] {
+            let body = format!(
+                "%seven = stablehlo.constant dense<7> : tensor<i32>
+                %eight = stablehlo.constant dense<-3> : tensor<i32>
+                %m = stablehlo.multiply %b0, %seven : tensor<i32>
+                %k = stablehlo.add %m, %eight : tensor<i32>
+                %i = stablehlo.reshape %k : (tensor<i32>) -> tensor<1xi32>
+                %x = \"stablehlo.scatter\"(%b1, %i, %b2) ({{
+                ^bb0(%old: tensor<{of}>, %new: tensor<{of}>):
+                  %r = stablehlo.{name} %old, %new : tensor<{of}>
+                  stablehlo.return %r : tensor<{of}>
+                }}) {{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}} :
+                    (tensor<300x{of}>, tensor<1xi32>, tensor<{of}>) -> tensor<300x{of}>
+                %j = stablehlo.remainder %k, %eight : tensor<i32>
+                %l = stablehlo.abs %j : tensor<i32>
+                %n0 = stablehlo.reshape %l : (tensor<i32>) -> tensor<1xi32>
+                %p = stablehlo.concatenate %i, %n0, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+                %w = \"stablehlo.scatter\"(%b3, %p, %b4) ({{
+                ^bb0(%old2: tensor<{bits}>, %new2: tensor<{bits}>):
+                  %r2 = stablehlo.{name} %old2, %new2 : tensor<{bits}>
+                  stablehlo.return %r2 : tensor<{bits}>
+                }}) {{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0, 1]>}} :
+                    (tensor<40x5x{bits}>, tensor<2xi32>, tensor<3x{bits}>) -> tensor<40x5x{bits}>
+                stablehlo.return %next, %x, %b2, %w, %b4 : tensor<i32>, tensor<300x{of}>, tensor<{of}>, tensor<40x5x{bits}>, tensor<3x{bits}>"
+            );
+            let types =
+                [format!("300x{of}"), of.into(), format!("40x5x{bits}"), format!("3x{bits}")];
+            let types: Vec<&str> = types.iter().map(String::as_str).collect();
+            check(&text(60, &types, GO, &body), true);
+        }
+    }
+}
+
+#[test]
 fn both_branches_of_a_choice_are_computed() {
     let body =
         "%p = stablehlo.compare GT, %b1, %b2, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>

@@ -13,7 +13,7 @@ use tpu_kernels::reduce::tuning::BLOCK_PARTIALS;
 use tpu_ops::{ADD, AND, Entry, FewReduced, MAXIMUM, MINIMUM, MULTIPLY, OR, XOR};
 
 /// The operation on two elements.
-fn entry(combiner: Combiner) -> &'static Entry {
+pub(super) fn entry(combiner: Combiner) -> &'static Entry {
     match combiner {
         Combiner::Add => &ADD,
         Combiner::Multiply => &MULTIPLY,
