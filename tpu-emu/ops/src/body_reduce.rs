@@ -1,6 +1,7 @@
 //! A reduction by any body, for many results at a time.
 use super::reducer::{Reducer, splat};
 use super::{Cost, Cx, FewReduced, Kernel};
+use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::Arc;
 use tpu_base::error::Result;
@@ -208,11 +209,13 @@ impl BodyReduce {
 
 /// Where the elements along some axes lie, in order.
 fn places(axes: &[Axis<1>]) -> Vec<usize> {
-    let along = |starts: Vec<usize>, axis: &Axis<1>| {
-        let each = |start| (0..axis.count).map(move |index| start + index * axis.steps[0]);
-        starts.into_iter().flat_map(each).collect()
-    };
-    axes.iter().fold(vec![0], along)
+    let mut all = Vec::new();
+    let listed = rows(axes, [0], &mut |[at], count, [step]| {
+        all.extend((0..count).map(|index| at + index * step));
+        Ok::<(), Infallible>(())
+    });
+    let Ok(()) = listed;
+    all
 }
 
 /// Room for a tile of results, by input.
@@ -230,10 +233,10 @@ impl Kernel for BodyReduce {
         if all > most || self.chunks > 1 {
             return None;
         }
-        let elements = places(&self.plan.kept)
-            .into_iter()
-            .map(|start| places(&self.plan.reduced).into_iter().map(|at| start + at).collect());
-        Some(FewReduced { body, elements: elements.collect() })
+        let reduced = places(&self.plan.reduced);
+        let of = |start| reduced.iter().map(|at| start + at).collect();
+        let elements = places(&self.plan.kept).into_iter().map(of).collect();
+        Some(FewReduced { body, elements })
     }
 
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {

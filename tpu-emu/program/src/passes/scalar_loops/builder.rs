@@ -2,9 +2,11 @@
 mod bodies;
 mod products;
 mod reductions;
+mod single;
 
-use reductions::entry;
 pub(super) use reductions::is_few;
+use reductions::joining;
+pub(super) use single::Single;
 
 use crate::graph::{Graph, ValueId};
 use crate::passes::fuse::scalar_program::{ScalarProgram, ValueRange};
@@ -21,7 +23,7 @@ use tpu_kernels::elementwise::program::{
 use tpu_kernels::jit::{Action, Index, Loop, MemoryOperand, knows};
 use tpu_kernels::movement::index::Outside;
 use tpu_kernels::movement::move_list::{Moves, Start};
-use tpu_ops::{Entry, Kernel, Reduced, SELECT, differs};
+use tpu_ops::{Entry, Reduced, SELECT, differs};
 use tpu_stablehlo::ir::Attributes;
 
 /// The unsigned type of so many bytes.
@@ -266,18 +268,20 @@ impl<'g> Builder<'g> {
             StepKind::Fused(fused) => self.fused(fused, &step.operands, &step.results),
             StepKind::Copy(copy) => self.copy(copy, step.operands[0], step.results[0]),
             StepKind::Branch(branches) => self.branch(step, branches),
-            StepKind::Kernel(kernel) => {
-                if let Some(product) = kernel.tiny_product(MAX_SCALAR_LOOP_ARRAY_ELEMENTS) {
-                    return self.product(&product, step);
+            StepKind::Kernel(kernel) => match Single::of(&**kernel)? {
+                Single::Product(product) => self.product(&product, step),
+                Single::Reduction(Reduced { fold, dims }) => {
+                    self.reduction(&*fold, dims, &step.operands, step.results[0])
                 }
-                if let Some(Reduced { fold, dims }) = kernel.reduction() {
-                    return self.reduction(&*fold, dims, &step.operands, step.results[0]);
+                Single::Body(few) => self.few_reduced(&few, step),
+                Single::Moves(moves, join) => {
+                    let join = match join {
+                        Some(of) => Some(joining(of)?),
+                        None => None,
+                    };
+                    self.moves(kernel.starts_from(0), (&moves, join), step)
                 }
-                match kernel.few_reduced(MAX_SCALAR_LOOP_ARRAY_ELEMENTS) {
-                    Some(few) => self.few_reduced(&few, step),
-                    None => self.moves(&**kernel, step),
-                }
-            }
+            },
             StepKind::Rows(rows) => self.rows(rows, step),
             StepKind::While { .. } | StepKind::Each(_) => None,
         })
@@ -334,16 +338,14 @@ impl<'g> Builder<'g> {
         Some(())
     }
 
-    /// What only moves elements.
-    fn moves(&mut self, kernel: &dyn Kernel, step: &FusedStep) -> Option<()> {
+    /// What only moves elements, into a copy of the operand with a number where one is given.
+    fn moves(
+        &mut self,
+        onto: Option<usize>,
+        (moves, join): (&Moves, Option<ElementwiseOp>),
+        step: &FusedStep,
+    ) -> Option<()> {
         let &[result] = &step.results[..] else { return None };
-        let (moves, join) = match kernel.moves(MAX_SCALAR_LOOP_ARRAY_ELEMENTS) {
-            Some(moves) => (moves, None),
-            None => {
-                let (moves, (combiner, dtype)) = kernel.joined_moves()?;
-                (moves, Some(known(entry(combiner), &[dtype; 2], dtype)?))
-            }
-        };
         let width = moves.width;
         unsigned(width)?;
         if moves.moves.iter().any(|run| run.bytes / width > MAX_SCALAR_LOOP_ARRAY_ELEMENTS) {
@@ -357,12 +359,12 @@ impl<'g> Builder<'g> {
             indices.push(Index { register, dtype, room, step: bytes });
         }
         if moves.into && !indices.is_empty() {
-            return self.update(step, (&moves, join), kernel.starts_from(0)?, &indices);
+            return self.update(step, (moves, join), onto?, &indices);
         }
         if join.is_some() {
             return None;
         }
-        let mut registers = match kernel.starts_from(0) {
+        let mut registers = match onto {
             Some(operand) => match self.elements(step.operands[operand])? {
                 (same, registers) if same == width => registers.into_iter().map(Some).collect(),
                 _ => return None,
@@ -377,7 +379,7 @@ impl<'g> Builder<'g> {
                     self.element(from, run.from + at, dtype)?
                 } else {
                     let array = self.memory(from)?;
-                    let place = self.place(array, run.from + at, &moves, &indices);
+                    let place = self.place(array, run.from + at, moves, &indices);
                     self.read(dtype, place)?
                 };
                 *registers.get_mut((run.to + at) / width)? = Some(register);

@@ -45,7 +45,7 @@ use super::fuse::row_step::StageKind;
 use super::fuse::{StepBlock, StepKind};
 use crate::graph::Graph;
 use crate::tuning::MAX_SCALAR_LOOP_ARRAY_ELEMENTS;
-use builder::{Builder, is_few};
+use builder::{Builder, Single, is_few};
 use std::sync::Arc;
 
 /// Finds the loops of a program that can be one piece of machine code.
@@ -75,14 +75,7 @@ fn is_small(code: &StepBlock) -> bool {
     code.steps.iter().all(|step| match &step.kind {
         StepKind::Fused(fused) => fused.elements <= MAX_SCALAR_LOOP_ARRAY_ELEMENTS,
         StepKind::Copy(copy) => copy.elements <= MAX_SCALAR_LOOP_ARRAY_ELEMENTS,
-        StepKind::Kernel(kernel) => {
-            let most = MAX_SCALAR_LOOP_ARRAY_ELEMENTS;
-            kernel.moves(most).is_some()
-                || kernel.tiny_product(most).is_some()
-                || kernel.reduction().is_some_and(|reduced| is_few(reduced.dims))
-                || kernel.few_reduced(most).is_some()
-                || kernel.joined_moves().is_some()
-        }
+        StepKind::Kernel(kernel) => Single::of(&**kernel).is_some(),
         StepKind::Branch(branches) => branches.len() == 2 && branches.iter().all(is_small),
         StepKind::Rows(rows) => rows.stages.iter().all(|stage| match &stage.kind {
             StageKind::Loop(fused) => fused.elements <= MAX_SCALAR_LOOP_ARRAY_ELEMENTS,

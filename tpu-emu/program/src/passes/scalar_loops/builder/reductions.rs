@@ -6,15 +6,15 @@ use crate::passes::fuse::FusedStep;
 use crate::passes::fuse::row_step::{RowFusion, RowStage, StageKind, ValueSlot};
 use crate::tuning::MAX_SCALAR_LOOP_ARRAY_ELEMENTS;
 use tpu_base::tensor::DType;
-use tpu_kernels::elementwise::program::Register;
+use tpu_kernels::elementwise::program::{ElementwiseOp, Register};
 use tpu_kernels::reduce::combiner::Combiner;
 use tpu_kernels::reduce::dyn_combiner::Folder;
 use tpu_kernels::reduce::tuning::BLOCK_PARTIALS;
-use tpu_ops::{ADD, AND, Entry, FewReduced, MAXIMUM, MINIMUM, MULTIPLY, OR, XOR};
+use tpu_ops::{ADD, AND, FewReduced, MAXIMUM, MINIMUM, MULTIPLY, OR, XOR};
 
-/// The operation on two elements.
-pub(super) fn entry(combiner: Combiner) -> &'static Entry {
-    match combiner {
+/// The operation that joins two elements of a type.
+pub(super) fn joining((combiner, dtype): (Combiner, DType)) -> Option<ElementwiseOp> {
+    let entry = match combiner {
         Combiner::Add => &ADD,
         Combiner::Multiply => &MULTIPLY,
         Combiner::Maximum => &MAXIMUM,
@@ -22,7 +22,8 @@ pub(super) fn entry(combiner: Combiner) -> &'static Entry {
         Combiner::And => &AND,
         Combiner::Or => &OR,
         Combiner::Xor => &XOR,
-    }
+    };
+    known(entry, &[dtype; 2], dtype)
 }
 
 /// Whether an array of these extents has elements, few enough for as many values of a loop.
@@ -43,12 +44,12 @@ impl Builder<'_> {
     ) -> Option<()> {
         let (&[operand, init], [outer, count, inner]) = (operands, dims) else { return None };
         let (combiner, dtype) = fold.of()?;
-        // Sums of 16-bit floats are rounded once, and so are the totals of other lengths.
+        // Partial results of 16-bit floats are wider, and those of more elements are several.
         let in_order = !matches!(dtype, DType::Bf16 | DType::F16) && count <= BLOCK_PARTIALS;
         if !in_order || !is_few(dims) {
             return None;
         }
-        let (operation, width) = (known(entry(combiner), &[dtype; 2], dtype)?, dtype.host_bytes());
+        let (operation, width) = (joining((combiner, dtype))?, dtype.host_bytes());
         let init = self.element(init, 0, dtype)?;
         let mut registers = Vec::with_capacity(outer * inner);
         for first in (0..outer).flat_map(|row| (0..inner).map(move |at| row * count * inner + at)) {
@@ -116,8 +117,8 @@ impl Builder<'_> {
                 StageKind::Fold { fold, count, inner } => {
                     let each = count.checked_mul(*inner).filter(|each| *each > 0)?;
                     let (_, dtype) = fold.of()?;
-                    let row = self.bytes(operands[0])? / dtype.host_bytes();
-                    let dims = [row / each, *count, *inner];
+                    let elements = self.bytes(*operands.first()?)? / dtype.host_bytes();
+                    let dims = [elements / each, *count, *inner];
                     self.reduction(&**fold, dims, &operands, result)?;
                 }
                 // A single column is reduced in another order.
