@@ -188,6 +188,10 @@ pub(crate) const MAX_PLACED_PARTS_BYTES: usize = 4 << 20;
 /// Where in a joined array parts may begin that are made there: the largest elements are so long.
 pub(crate) const PART_ALIGN_BYTES: usize = 16;
 
+/// Bytes from which on a piece of an array is read where it lies. Steps of hot loops that read such
+/// are not bound to their arrays, which costs them more than copying less does.
+pub(crate) const MIN_WINDOW_BYTES: usize = 1 << 15;
+
 /// Bytes of one thread's chunk of a copy between slots.
 pub(crate) const COPY_CHUNK_BYTES: usize = 1 << 20;
 

@@ -71,7 +71,7 @@ impl Job {
                 let on = (vec![self.devices[first]], self.number);
                 Launch::new(&self.machine, on, self.origin, &executable.name, None, 0)
             });
-            let frame = Frame::new(memories);
+            let frame = Frame::new(memories).with_windows(own.plan.windows);
             let mut run = Interpreter {
                 locations: Some(&executable.module.locations),
                 launch: launch.as_ref().map(|launch| launch as &dyn LaunchServices),

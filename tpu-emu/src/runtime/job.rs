@@ -350,7 +350,7 @@ impl Job {
         memories.extend(self.results.into_iter().map(RunMemory::Held));
         // Nothing reads or writes what is only charged, and it is held until the run ends.
         memories.extend(charged.map(RunMemory::Held));
-        let frame = Frame::new(memories);
+        let frame = Frame::new(memories).with_windows(self.executable.plan.windows);
         let (executable, machine) = (self.executable, self.machine);
         let calls = executable.plan.calls;
         let recorded = !executable.kernels.is_empty() && machine.ledger().is_heard();

@@ -69,7 +69,7 @@ impl Job {
         let mut launch = Launch::new(&self.machine, devices, self.origin, name, context, calls);
         launch.transfers.clone_from(&self.transfers);
         launch.remote = self.remote.as_ref().map(|remote| remote.calls(own_copies));
-        let frame = Frame::new(memories);
+        let frame = Frame::new(memories).with_windows(plan.windows);
         let (program, seed) = (Arc::clone(&self.executable), self.seed.into());
         let ready = Ready {
             executable: program,

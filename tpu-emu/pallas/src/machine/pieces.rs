@@ -144,7 +144,7 @@ impl Machine<'_> {
             memories.push(memory);
             after.push((memory, then));
         }
-        let frame = Frame::new(memories);
+        let frame = Frame::new(memories).with_windows(piece.plan.windows);
         let mut interpreter = Interpreter::alone(&frame);
         interpreter.until_open(&piece.plan, 0).map_err(|error| {
             let place = run.inputs.first().map(|(_, place)| *place);
@@ -206,7 +206,7 @@ pub(crate) fn run_alone(piece: &Piece, inputs: &[Place], outputs: &[Place]) -> R
     let mut memories = vec![Place::of_mut(arena.bytes_mut()), Place::of(piece.pool.bytes())];
     memories.extend_from_slice(inputs);
     memories.extend_from_slice(outputs);
-    let frame = Frame::new(memories);
+    let frame = Frame::new(memories).with_windows(piece.plan.windows);
     let mut interpreter = Interpreter::alone(&frame);
     let ran = interpreter.until_open(&piece.plan, 0);
     ran.map(|_| ()).map_err(|error| error.to_string())

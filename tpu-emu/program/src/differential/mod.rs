@@ -174,7 +174,7 @@ pub(crate) fn run(
         }
     }
     memories.extend(outputs);
-    let frame = Frame::new(memories);
+    let frame = Frame::new(memories).with_windows(plan.windows);
     Interpreter::alone(&frame).plan(plan).unwrap();
     let slots =
         (plan.results()..).zip(results).map(|(base, &bytes)| Slot { base, offset: 0, bytes });

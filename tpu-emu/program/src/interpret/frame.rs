@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::slice;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use tpu_base::host_pages::forget;
 use tpu_kernels::aligned::Aligned;
 use tpu_kernels::parallel;
@@ -48,6 +49,24 @@ struct Base {
     is_own: bool,
 }
 
+/// Where a window is now: before it has a place, nowhere.
+#[derive(Debug, Default)]
+struct WindowPlace {
+    start: AtomicPtr<u8>,
+    bytes: AtomicUsize,
+}
+
+impl WindowPlace {
+    fn get(&self) -> (*mut u8, usize) {
+        (self.start.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, (start, bytes): (*mut u8, usize)) {
+        self.start.store(start, Ordering::Relaxed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+}
+
 /// The memories of one run: the arena, the pool of constants, parameters and results.
 pub struct Frame {
     bases: Vec<Base>,
@@ -55,6 +74,7 @@ pub struct Frame {
     held: Arc<dyn Any + Send + Sync>,
     /// Number of the first memory that is a row of an array in another.
     rows: usize,
+    windows: Box<[WindowPlace]>,
 }
 
 impl fmt::Debug for Frame {
@@ -81,7 +101,13 @@ impl Frame {
             Base { start, bytes, is_own: memory.is_own() }
         };
         let bases: Vec<Base> = memories.iter_mut().map(base).collect();
-        Self { rows: bases.len(), bases, held: Arc::new(memories) }
+        Self { rows: bases.len(), bases, held: Arc::new(memories), windows: Box::default() }
+    }
+
+    /// The same with room for the places of so many windows.
+    #[must_use]
+    pub fn with_windows(self, count: usize) -> Self {
+        Self { windows: (0..count).map(|_| WindowPlace::default()).collect(), ..self }
     }
 
     /// The same memories with more behind them, from number `first` on: rows of arrays that lie
@@ -91,7 +117,15 @@ impl Frame {
         let mut bases = self.bases.clone();
         bases.truncate(first as usize);
         bases.resize(first as usize + count, none);
-        Self { bases, held: Arc::clone(&self.held), rows: first as usize }
+        let frame = Self {
+            bases,
+            held: Arc::clone(&self.held),
+            rows: first as usize,
+            windows: Box::default(),
+        };
+        let frame = frame.with_windows(self.windows.len());
+        self.windows.iter().zip(&frame.windows).for_each(|(from, to)| to.set(from.get()));
+        frame
     }
 
     /// Lets a memory of a row be a piece of another memory.
@@ -100,6 +134,12 @@ impl Frame {
         let start = self.at(piece);
         let row = self.rows + index;
         self.bases[row] = Base { start, bytes: piece.bytes, is_own };
+    }
+
+    /// Lets a window be a piece of another memory.
+    pub(super) fn set_window(&self, window: Slot, piece: Slot) {
+        let place = window.window().and_then(|number| self.windows.get(number));
+        place.into_iter().for_each(|place| place.set((self.at(piece), piece.bytes)));
     }
 
     /// Whether its first memory has so many bytes.
@@ -129,7 +169,10 @@ impl Frame {
         if slot.bytes == 0 {
             return std::ptr::dangling_mut::<u128>().cast();
         }
-        let Base { start, bytes: size, .. } = self.bases[slot.base as usize];
+        let (start, size) = match slot.window() {
+            Some(number) => self.windows[number].get(),
+            None => (self.bases[slot.base as usize].start, self.bases[slot.base as usize].bytes),
+        };
         assert!(
             slot.offset.checked_add(slot.bytes).is_some_and(|end| end <= size),
             "{slot:?} in a memory of {size} bytes"

@@ -10,6 +10,7 @@
 //! | row fusion | chunks of rows on threads, each row block by row block (`row_fusion`) |
 //! | kernel | first the copies that results in place start from, then one call |
 //! | custom call | the launch dispatches it ([`custom_call`]); it may go on after it returns |
+//! | window | nothing moves: the piece of an array that steps read from then on is noted |
 //! | copies between slots | one after the other, in chunks of `COPY_CHUNK_BYTES` |
 //! | packing, unpacking | whole arrays of elements of less than a byte |
 //! | branch | one block; a number that is out of range takes the last |

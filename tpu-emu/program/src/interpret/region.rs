@@ -51,7 +51,7 @@ impl RegionCode for PlannedRegion {
         let arena = Aligned::zeros(self.plan.arena);
         let mut memories = vec![arena, Aligned::of(&self.plan.pool)];
         memories.extend(self.parameters.iter().chain(&self.results).map(zeros));
-        let frame = Frame::new(memories);
+        let frame = Frame::new(memories).with_windows(self.plan.windows);
         let slots = |shapes: &[Shape], first: u32| -> Vec<Slot> {
             let slot =
                 |(base, shape): (u32, &Shape)| Slot { base, offset: 0, bytes: shape.bytes() };

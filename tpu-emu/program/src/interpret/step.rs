@@ -182,6 +182,12 @@ impl Interpreter<'_> {
                 copies.iter().for_each(|&(from, to)| self.frame.copy(from, to));
                 Ok(())
             }
+            PlannedStep::Window(window) => {
+                let bytes = |operand: usize| self.frame.bytes(step.operands[operand]);
+                let (array, result) = (step.operands[0], step.results[0]);
+                self.frame.set_window(result, array.part(window.offset(bytes), result.bytes));
+                Ok(())
+            }
             PlannedStep::Unpack { bits, signed } => {
                 let result = self.frame.bytes_mut(step.results[0]);
                 unpack(*bits, self.frame.bytes(step.operands[0]), result);
@@ -369,7 +375,9 @@ fn ready<'s>(
     steps: &'s [Step],
     counts: &'s [Option<Counts>],
 ) -> Vec<ReadyStep<'s>> {
+    let moves = |slot: &Slot| slot.window().is_some();
     let ready = |(step, counts): (&'s Step, &'s Option<Counts>)| match (&step.kind, counts) {
+        _ if step.operands.iter().any(moves) => ReadyStep::Planned(step),
         (PlannedStep::Fused(fused), Some(counts)) => {
             if let Some(number) = BoundNumber::new(frame, fused, step) {
                 return ReadyStep::Number(number);

@@ -20,6 +20,7 @@ pub(crate) fn check(graph: &Graph, code: &StepBlock, plan: &Plan, donated: &[Opt
         values: HashMap::new(),
         known: HashMap::new(),
         contents: Vec::new(),
+        windows: Vec::new(),
         next: 0,
     };
     let mut readonly = vec![Plan::POOL];
@@ -68,6 +69,7 @@ fn each_write(steps: &[Step], visit: &mut dyn FnMut(Slot)) {
             }
             PlannedStep::Fused(_)
             | PlannedStep::StridedCopy(_)
+            | PlannedStep::Window(_)
             | PlannedStep::Unpack { .. }
             | PlannedStep::Pack { .. } => {}
         }
@@ -85,6 +87,8 @@ struct Checker<'c> {
     /// Symbols of constants, by their bytes.
     known: HashMap<Vec<u8>, Symbol>,
     contents: Vec<(Slot, Symbol)>,
+    /// Windows, and the arrays that they are pieces of.
+    windows: Vec<(Slot, Slot)>,
     next: Symbol,
 }
 
@@ -127,9 +131,17 @@ impl Checker<'_> {
 
     fn write(&mut self, slot: Slot, symbol: Symbol) {
         if slot.bytes > 0 {
-            self.contents.retain(|(held, _)| !overlap(*held, slot));
+            self.forget(slot);
             self.contents.push((slot, symbol));
         }
+    }
+
+    /// Nothing is in a slot any more, nor in the windows that are pieces of it.
+    fn forget(&mut self, slot: Slot) {
+        self.contents.retain(|(held, _)| !overlap(*held, slot));
+        let on = self.windows.iter().filter(|(_, array)| overlap(*array, slot));
+        let on: Vec<Slot> = on.map(|&(window, _)| window).collect();
+        on.into_iter().for_each(|window| self.forget(window));
     }
 
     fn make(&mut self, slot: Slot, value: ValueId) {
@@ -182,6 +194,11 @@ impl Checker<'_> {
         match (&wanted.kind, &step.kind) {
             (StepKind::Fused(_), PlannedStep::Fused(_))
             | (StepKind::Copy(_), PlannedStep::StridedCopy(_)) => {}
+            (StepKind::Kernel(_), PlannedStep::Window(_)) => {
+                let (window, array) = (step.results[0], step.operands[0]);
+                self.windows.retain(|&(other, _)| other != window);
+                self.windows.push((window, array));
+            }
             (StepKind::Rows(_), PlannedStep::Rows { scratch, .. }) => {
                 let mut around = step.operands.iter().chain(&step.results);
                 assert!(around.all(|&slot| !overlap(slot, *scratch)), "{name}: scratch");

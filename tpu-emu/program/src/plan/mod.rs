@@ -15,6 +15,7 @@
 //! | a result whose donated parameter is still read | the arena, copied at the end |
 //! | a packed result | the arena, packed and copied at the end |
 //! | a value that lives and ends while a result's memory has nothing yet | that memory, if it fits |
+//! | a piece of an array at a place that indices tell, while the array lives on | that array's |
 //! | scratch memory of a step | the arena, for that step alone |
 //! | any other value | the arena |
 //!
@@ -53,6 +54,7 @@ mod host_values;
 mod live_range;
 mod parallel_copy;
 pub(crate) mod peak;
+pub(crate) mod window;
 
 pub(crate) use assign::assign;
 pub use calls::CallAlone;
@@ -69,6 +71,7 @@ use tpu_kernels::jit::ScalarLoop;
 use tpu_ops::Kernel;
 use tpu_ops::host_transfer::Channel;
 use tpu_stablehlo::ir::LocationId;
+use window::Window;
 
 /// Alignment of values in the arena and in the pool.
 pub const ALIGN: usize = 64;
@@ -92,6 +95,11 @@ impl Slot {
     /// So many bytes of it, from so many behind its beginning.
     pub(crate) fn part(self, from: usize, bytes: usize) -> Self {
         Self { base: self.base, offset: self.offset + from, bytes }
+    }
+
+    /// The number of the window that it lies in, if it lies in one.
+    pub(crate) fn window(self) -> Option<usize> {
+        Some(self.base.checked_sub(Plan::WINDOWS)? as usize)
     }
 }
 
@@ -129,6 +137,8 @@ pub(crate) enum PlannedStep {
     Rows { rows: Arc<RowFusion>, scratch: Slot },
     /// A kernel; first the copies that in-place results start from.
     Kernel { kernel: Arc<dyn Kernel>, starts: Vec<(Slot, Slot)>, scratch: Slot },
+    /// The result is the piece of the first operand that the others tell, where it lies.
+    Window(Arc<Window>),
     /// Copies, in order. With results, what is not there yet of operands that lie side by side in it.
     Copies(Vec<(Slot, Slot)>),
     /// Sub-byte elements from a packed array, with or without their sign.
@@ -267,6 +277,8 @@ pub struct StoredByChip {
 ///
 /// Memories are numbered: 0 is the arena, 1 the pool of constants, then come the parameters and
 /// then the results. A donated parameter and the result that takes it over have the same memory.
+/// Windows have numbers of their own, from [`Plan::WINDOWS`] on: each is a piece of another memory,
+/// and steps say which.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// The steps, in the order in which they run.
@@ -300,6 +312,8 @@ pub struct Plan {
     pub channels: Vec<(Channel, LocationId)>,
     /// Whether it waits for other replicas of its run.
     pub(crate) meets: bool,
+    /// How many windows there are.
+    pub windows: usize,
 }
 
 impl Plan {
@@ -309,6 +323,8 @@ impl Plan {
     pub(crate) const POOL: u32 = 1;
     /// Number of the first parameter's.
     pub(crate) const PARAMETERS: u32 = 2;
+    /// Number of the first window.
+    pub(crate) const WINDOWS: u32 = 1 << 31;
 
     /// Whether a run waits for somebody, for as long as they please.
     pub fn waits(&self) -> bool {
@@ -328,6 +344,7 @@ impl Plan {
                 PlannedStep::Fused(_)
                 | PlannedStep::StridedCopy(_)
                 | PlannedStep::Copies(_)
+                | PlannedStep::Window(_)
                 | PlannedStep::Unpack { .. }
                 | PlannedStep::Pack { .. } => true,
                 PlannedStep::Rows { rows, .. } => rows.is_by_elements(),

@@ -2,6 +2,7 @@
 mod join;
 mod lodge;
 mod parts;
+mod windows;
 
 use crate::graph::{Graph, ValueId};
 use crate::passes::fuse::{StepBlock, StepKind};
@@ -12,6 +13,7 @@ use crate::plan::channels::{channels, meets};
 use crate::plan::host_values::host_values;
 use crate::plan::live_range::{BlockTimes, FOREVER, LiveRange, LiveRanges};
 use crate::plan::parallel_copy::at_once;
+use crate::plan::window::Window;
 use crate::plan::{
     ALIGN, GUARD, Plan, PlannedEach, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm,
     packed_size,
@@ -60,6 +62,7 @@ pub(crate) fn assign(
         pooled: FxHashMap::default(),
         guarded: FxHashSet::default(),
         on_host: if apart { host_values(code) } else { FxHashSet::default() },
+        windows: FxHashMap::default(),
     };
 
     for (index, &value) in code.results.iter().enumerate() {
@@ -68,6 +71,9 @@ pub(crate) fn assign(
     }
     layout.parameters(code);
     layout.declare(code);
+    if reuse {
+        layout.place_windows(code);
+    }
     layout.join(code, &times);
     layout.pin_results(code);
     if reuse {
@@ -113,6 +119,8 @@ struct Assignment<'g> {
     guarded: FxHashSet<ValueId>,
     /// Values that take host memory and none of the arena.
     on_host: FxHashSet<ValueId>,
+    /// Which piece of which other array each value is that is none of its own.
+    windows: FxHashMap<ValueId, (Arc<Window>, ValueId)>,
 }
 
 fn number(n: usize) -> u32 {
@@ -240,6 +248,7 @@ impl Assignment<'_> {
             loops,
             channels: channels(code),
             meets: meets(code),
+            windows: self.windows.len(),
         }
     }
 
@@ -374,6 +383,10 @@ impl Assignment<'_> {
                 }
                 StepKind::Kernel(_) if self.is_joined(step) => {
                     PlannedStep::Copies(self.missing_parts(step))
+                }
+                StepKind::Kernel(_) if self.window(step).is_some() => {
+                    let Some(window) = self.window(step) else { continue };
+                    PlannedStep::Window(window)
                 }
                 StepKind::Kernel(kernel) => {
                     let mut starts = Vec::new();
