@@ -137,6 +137,7 @@ mod tests {
                 bytes: cast_slice(data),
                 start: [0, 0],
                 strides,
+                outer: None,
             };
             let (left, right) = (side(&lhs[..], [k, 1]), side(&rhs[..], [1, n]));
             let (rows, columns) = (3..m, 33..n);
@@ -165,7 +166,8 @@ mod tests {
 
     #[test]
     fn an_empty_sum_is_zero() {
-        let none = Strided { load: Load::Plain, bytes: &[], start: [0, 0], strides: [1, 1] };
+        let none =
+            Strided { load: Load::Plain, bytes: &[], start: [0, 0], strides: [1, 1], outer: None };
         let mut out = [f32::NAN; 6];
         let part = ProductTile { rows: 0..2, columns: 0..3, depth: 0 };
         product(part, &[(0, 0)], &none, &none, (&mut out, 3));

@@ -36,6 +36,27 @@ pub struct Axes<'a> {
     pub free: [&'a [usize]; 2],
 }
 
+/// The operands that two arrays are.
+fn sides(
+    arithmetic: &Arithmetic,
+    extent: Extent,
+    [lhs, rhs]: &[OperandArray; 2],
+) -> [ProductOperand; 2] {
+    [(0, lhs), (1, rhs)].map(|(index, array)| side(arithmetic, extent, (index, array)))
+}
+
+/// The operand of a number that an array is.
+fn side(
+    arithmetic: &Arithmetic,
+    Extent { m, n, k }: Extent,
+    (index, array): (usize, &OperandArray),
+) -> ProductOperand {
+    let size = [m, n, k];
+    let long = k > MAX_UNPACKED_DEPTH && !is_small(size) && !is_tiny(size);
+    let deep = arithmetic.kind == SumType::F32 && long && m > 1 && n > 1;
+    ProductOperand::new(arithmetic, array, (index, deep))
+}
+
 /// A compiled contraction. The result has the batch axes, the free axes of the left operand and
 /// those of the right one, dense.
 #[derive(Debug, Clone)]
@@ -66,8 +87,7 @@ impl Contraction {
             OperandArray::new(lhs, [batch[0], free[0], sum[0]]),
             OperandArray::new(rhs, [batch[1], sum[1], free[1]]),
         ];
-        let sides =
-            |arithmetic| arrays.each_ref().map(|array| ProductOperand::new(arithmetic, array));
+        let sides = |arithmetic: &Arithmetic| sides(arithmetic, extent, &arrays);
         let floats = arithmetic.in_floats([lhs.dtype, rhs.dtype], result, extent.k);
         let in_bytes = arithmetic.kind == SumType::U32
             && (extent.m > 1 && extent.n > 1 && !is_small([extent.m, extent.n, extent.k]))
@@ -122,11 +142,12 @@ impl Contraction {
                 if index == 0 { [side.row, side.column] } else { [side.column, side.row] };
             if !side.read && side.order.is_none() {
                 let (load, bytes) = (side.load, operands[index]);
-                return Ok(Strided { load, bytes, start: [0, 0], strides });
+                return Ok(Strided { load, bytes, start: [0, 0], strides, outer: side.outer });
             }
             let numbers = side.prepare::<T>(&self.arithmetic, operands[index], &mut scratch)?;
             let start = [0, side.elements * size_of::<T>()];
-            Ok(Strided { load: Load::Plain, bytes: cast_slice(numbers), start, strides })
+            let bytes = cast_slice(numbers);
+            Ok(Strided { load: Load::Plain, bytes, start, strides, outer: side.outer })
         };
         Ok([side(0)?, side(1)?])
     }
@@ -213,7 +234,8 @@ impl Contraction {
         let count = batches.saturating_mul(m).saturating_mul(n);
         let fits = |side: &ProductOperand| {
             let plain = matches!(side.load, Load::Plain | Load::Nearest);
-            side.dtype == self.result && plain && !side.read && side.order.is_none()
+            let lies = side.order.is_none() && side.outer.is_none();
+            side.dtype == self.result && plain && !side.read && lies
         };
         let single = matches!(arithmetic.kind, SumType::F32 | SumType::U32);
         let whole = arithmetic.passes.len() == 1 && arithmetic.gives(self.result);

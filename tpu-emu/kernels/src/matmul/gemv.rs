@@ -350,6 +350,7 @@ mod tests {
                     bytes: cast_slice(&data),
                     start: [start, 0],
                     strides,
+                    outer: None,
                 };
                 let (matrix, vector) = (side(strides, 0), side([0, 1], 4));
                 let term = |i: usize, l: usize| {
@@ -387,6 +388,7 @@ mod tests {
                         bytes: cast_slice(data),
                         start: [0, 0],
                         strides,
+                        outer: None,
                     };
                     let mut out = vec![f32::NAN; rows];
                     let vector = side(&apart[rows..], [0, 1]);
@@ -409,6 +411,7 @@ mod tests {
                     bytes: cast_slice(&data),
                     start: [start, 0],
                     strides,
+                    outer: None,
                 };
                 let found: std::cell::OnceCell<Vec<u32>> = std::cell::OnceCell::new();
                 simd::at_every_level(|level| {

@@ -32,8 +32,8 @@
 //!   All arithmetic of several passes ([`precision::Passes`]) goes there, the smallest first.
 //!
 //! For all of them:
-//! * Operands are read where they lie if one stride reaches their rows, and one their columns.
-//!   `operand.rs` copies others into order first, and converts types that panels do not read.
+//! * Operands are read where they lie if one stride reaches their rows, and one their columns; in
+//!   f32 panels of long sums go along two axes of terms. `operand.rs` copies others into order first, and converts types that panels do not read.
 //! * [`pack`] rounds elements on the way, as `tpu-emu/ops/src/precision.rs` says.
 //!   On the emulated chip, f32 becomes bf16 by default, but not in products with a vector.
 //!   What is dense the other way than a panel is transposed by squares of eight elements.

@@ -1,6 +1,6 @@
 //! One operand of a contraction: its axes as those of a batch of matrices.
 use super::accumulate::Work;
-use super::pack::{Load, Panel};
+use super::pack::{Load, OuterSteps, Panel};
 use super::precision::{Arithmetic, SumType, split_scratch};
 use crate::movement::loop_nest::Axis;
 use crate::movement::strided_view::{Access, AccessMap, signed};
@@ -21,6 +21,16 @@ pub(crate) fn merged(axes: &[ExtentStride]) -> Option<ExtentStride> {
     let Some(first) = long.next() else { return Some((1, 1)) };
     let Axis { count, steps: [stride] } = long.try_fold(first, Axis::joined)?;
     Some((count, stride))
+}
+
+/// Axes as two: how far apart the indices of the last ones are, which are as one, and what is added
+/// for those before them. `None` where that does not reach all elements in order.
+fn two_of(axes: &[ExtentStride]) -> Option<(usize, OuterSteps)> {
+    (1..axes.len()).find_map(|at| {
+        let (outer, inner) = axes.split_at(at);
+        let ((_, stride), (count, step)) = (merged(outer)?, merged(inner)?);
+        Some((step, OuterSteps { inner: count, stride }))
+    })
 }
 
 /// An array as a product reads it.
@@ -130,10 +140,18 @@ pub(super) struct ProductOperand {
     pub batch: Vec<ExtentStride>,
     pub row: usize,
     pub column: usize,
+    /// What the steps of the sums add besides.
+    pub outer: Option<OuterSteps>,
 }
 
 impl ProductOperand {
-    pub(super) fn new(arithmetic: &Arithmetic, array: &OperandArray) -> Self {
+    /// The operand that an array is: the left one, or the right one. `deep` says that panels are made
+    /// of it, which may go along two axes for the steps of the sums.
+    pub(super) fn new(
+        arithmetic: &Arithmetic,
+        array: &OperandArray,
+        (side, deep): (usize, bool),
+    ) -> Self {
         let OperandArray { dtype, stored, ref dims, ref strides, .. } = *array;
         let axes = |list: &Vec<usize>| -> Vec<ExtentStride> {
             list.iter().map(|&axis| (dims[axis], strides[axis])).collect()
@@ -154,11 +172,17 @@ impl ProductOperand {
             (load, _) => load.filter(|_| stored == dtype),
         };
         let (read, dtype) = (stored != dtype || !arithmetic.takes(dtype), stored);
-        if let (Some(row), Some(column)) = (merged(&rows), merged(&columns)) {
-            let (row, column) = (row.1, column.1);
+        let one = |axes: &[ExtentStride]| merged(axes).map(|of| (of.1, None));
+        let steps = |axes: &[ExtentStride], at: usize| {
+            let two = || two_of(axes).filter(|_| deep && side != at);
+            one(axes).or_else(|| two().map(|(step, outer)| (step, Some(outer))))
+        };
+        if let (Some(row), Some(column)) = (steps(&rows, 0), steps(&columns, 1)) {
             let read = read && load.is_none();
             let load = load.unwrap_or(Load::Plain);
-            return Self { dtype, elements, read, load, order: None, batch, row, column };
+            let outer = row.1.or(column.1);
+            let (row, column) = (row.0, column.0);
+            return Self { dtype, elements, read, load, order: None, batch, row, column, outer };
         }
         let count = |axes: &[ExtentStride]| {
             axes.iter().fold(1_usize, |all, axis| all.saturating_mul(axis.0))
@@ -172,7 +196,8 @@ impl ProductOperand {
         }
         let order = Some([batch, rows, columns].concat());
         let load = Load::Plain;
-        Self { dtype, elements, read, load, order, batch: dense, row: width, column: 1 }
+        let (row, column) = (width, 1);
+        Self { dtype, elements, read, load, order, batch: dense, row, column, outer: None }
     }
 
     /// Whether elements are integers of 8 bits, read where they lie.
@@ -237,7 +262,7 @@ mod tests {
             let [a, b, c, d] = dims;
             let shape = Shape::new(DType::F32, dims);
             let array = OperandArray::new(&shape, [&[], &[0, 1, 3], &[2]]);
-            let side = ProductOperand::new(&arithmetic, &array);
+            let side = ProductOperand::new(&arithmetic, &array, (0, false));
             assert!(side.order.is_some() == (c > 1), "{dims:?}");
             let numbers: Vec<f32> = (0..a * b * c * d).map(|i| i as f32).collect();
             let mut bytes = vec![[0_u64; 8]; numbers.len() / 16 + 2];

@@ -163,13 +163,15 @@ struct PanelSource<'a, T, const W: usize> {
     strides: [usize; 2],
     free: Range<usize>,
     depth: Range<usize>,
+    /// The lines of a panel that are written, and all that it has.
+    lines: (Range<usize>, usize),
     out: &'a mut [[T; W]],
 }
 
 impl<T: Lane, const W: usize> Visit<T> for PanelSource<'_, T, W> {
     fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
-        let PanelSource { bytes, strides, free, depth, out } = self;
-        simd::run(LayPanels { data: elements::<E>(bytes), strides, free, depth, out, read });
+        let PanelSource { bytes, strides, free, depth, lines, out } = self;
+        simd::run(LayPanels { data: elements::<E>(bytes), strides, free, depth, lines, out, read });
     }
 }
 
@@ -183,6 +185,7 @@ struct LayPanels<'a, E, T, const W: usize, F> {
     strides: [usize; 2],
     free: Range<usize>,
     depth: Range<usize>,
+    lines: (Range<usize>, usize),
     out: &'a mut [[T; W]],
     read: F,
 }
@@ -192,12 +195,13 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for LayPanels<
 
     #[inline(always)]
     fn run(self) {
-        let Self { data, strides: [across, along], free, depth, out, read } = self;
-        let steps = depth.len();
-        if steps == 0 {
+        let Self { data, strides: [across, along], free, depth, lines, out, read } = self;
+        let (lines, steps) = lines;
+        if lines.is_empty() {
             return;
         }
         for (panel, first) in out.chunks_exact_mut(steps).zip(free.clone().step_by(W)) {
+            let panel = &mut panel[lines.clone()];
             let width = W.min(free.end - first);
             let start = first * across + depth.start * along;
             if across == 1 && width == W {
@@ -318,6 +322,15 @@ impl<T: Lane, const W: usize> Loop for Turn<'_, T, W> {
     }
 }
 
+/// Steps of the sums that go along two axes which no one stride reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OuterSteps {
+    /// Steps along the inner axis.
+    pub inner: usize,
+    /// Elements from one index of the outer axis to the next.
+    pub stride: usize,
+}
+
 /// A matrix with strides, in elements as they are stored.
 #[derive(Debug, Clone, Copy)]
 pub struct Strided<'a> {
@@ -329,6 +342,8 @@ pub struct Strided<'a> {
     pub start: [usize; 2],
     /// Elements from one row or column to the next, and from one step of the sums to the next.
     pub strides: [usize; 2],
+    /// What is added where steps go along another axis as well. Panels alone are made of such.
+    pub outer: Option<OuterSteps>,
 }
 
 impl<T: Panel> Source<T> for Strided<'_> {
@@ -341,7 +356,26 @@ impl<T: Panel> Source<T> for Strided<'_> {
     ) {
         let [start, step] = self.start;
         let bytes = self.bytes.get(start + part * step..).unwrap_or_default();
-        T::read(self.load, part, PanelSource { bytes, strides: self.strides, free, depth, out });
+        let (strides, steps) = (self.strides, depth.len());
+        let inner = self.outer.map_or(usize::MAX, |outer| outer.inner);
+        let mut at = depth.start;
+        while at < depth.end {
+            let first = at % inner;
+            let some = (inner - first).min(depth.end - at);
+            let before = self.outer.map_or(0, |outer| at / inner * outer.stride);
+            let bytes = bytes.get(before * self.load.element_bytes()..).unwrap_or_default();
+            let lines = at - depth.start;
+            let source = PanelSource {
+                bytes,
+                strides,
+                free: free.clone(),
+                depth: first..first + some,
+                lines: (lines..lines + some, steps),
+                out: &mut *out,
+            };
+            T::read(self.load, part, source);
+            at += some;
+        }
     }
 }
 
@@ -355,8 +389,13 @@ mod tests {
             let data: Vec<f32> = (0..40_u8 * 6).map(f32::from).collect();
             for strides in [[1, 40], [40, 1], [2, 80]] {
                 let (free, depth) = if strides[0] == 40 { (1..6, 3..38) } else { (3..17, 1..3) };
-                let source =
-                    Strided { load: Load::Plain, bytes: cast_slice(&data), start: [0, 0], strides };
+                let source = Strided {
+                    load: Load::Plain,
+                    bytes: cast_slice(&data),
+                    start: [0, 0],
+                    strides,
+                    outer: None,
+                };
                 let steps = depth.len();
                 let mut out = vec![[f32::NAN; 8]; free.len().div_ceil(8) * steps];
                 source.pack(0, free.clone(), depth.clone(), &mut out);

@@ -32,12 +32,12 @@ impl<'a> SmallOperand<'a> {
     /// The matrix whose first element is so many behind the first one.
     fn at(self, start: usize) -> Strided<'a> {
         let Self { load, bytes, strides } = self;
-        Strided { load, bytes, start: [start * load.element_bytes(), 0], strides }
+        Strided { load, bytes, start: [start * load.element_bytes(), 0], strides, outer: None }
     }
 }
 
 impl<'a> From<Strided<'a>> for SmallOperand<'a> {
-    fn from(Strided { load, bytes, start, strides }: Strided<'a>) -> Self {
+    fn from(Strided { load, bytes, start, strides, .. }: Strided<'a>) -> Self {
         Self { load, bytes: bytes.get(start[0]..).unwrap_or_default(), strides }
     }
 }

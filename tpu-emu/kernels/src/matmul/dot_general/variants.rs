@@ -56,7 +56,7 @@ impl Contraction {
         }
         for side in taken.clone() {
             let array = self.arrays[side].part(axis, parts)?;
-            part.sides[side] = ProductOperand::new(&self.arithmetic, &array);
+            part.sides[side] = super::side(&self.arithmetic, part.extent, (side, &array));
             part.arrays[side] = array;
         }
         Some((part, taken))
@@ -81,7 +81,7 @@ impl Contraction {
 
     fn of(&self, side: usize, array: OperandArray) -> Option<Self> {
         let before = self.sides.get(side).filter(|_| self.has_panels())?;
-        let operand = ProductOperand::new(&self.arithmetic, &array);
+        let operand = super::side(&self.arithmetic, self.extent, (side, &array));
         if !self.is_as_cheap(&operand, before) || (operand.read && array.is_converted()) {
             return None;
         }
@@ -117,8 +117,9 @@ impl Contraction {
         if turned {
             let [lhs, rhs] = self.arrays.each_ref().map(OperandArray::turned);
             before.arrays = [rhs, lhs];
-            before.sides =
-                before.arrays.each_ref().map(|of| ProductOperand::new(&self.arithmetic, of));
+            let Extent { m, n, k } = self.extent;
+            before.extent = Extent { m: n, n: m, k };
+            before.sides = super::sides(&self.arithmetic, before.extent, &before.arrays);
             axes.iter_mut().for_each(|axis| axis.of.reverse());
         }
         let mut axes: Vec<ResultAxis> = order.into_iter().map(|at| axes[at]).collect();
@@ -191,9 +192,9 @@ impl Contraction {
             arrays[0].with_axes(batch(0), [of(rows, 0), summed.to_vec()]),
             arrays[1].with_axes(batch(1), [also.to_vec(), of(columns, 1)]),
         ];
-        let sides = arrays.each_ref().map(|of| ProductOperand::new(&self.arithmetic, of));
         let count = |of: &[ResultAxis]| of.iter().map(|axis| axis.extent).product::<usize>();
         let extent = Extent { m: count(rows), n: count(columns), k: self.extent.k };
+        let sides = super::sides(&self.arithmetic, extent, &arrays);
         let batch = outer.iter().map(|axis| axis.extent).collect();
         let grouped = Self { arrays, sides, batch, extent, ..self.clone() };
         grouped.has_panels().then_some(grouped)
@@ -272,4 +273,74 @@ fn order_of(map: &[(usize, isize)], axes: &[ResultAxis]) -> Option<Vec<usize>> {
         order[from..].reverse();
     }
     (order.len() == axes.len()).then_some(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Axes;
+    use super::*;
+    use crate::matmul::accumulate::Rounding;
+    use crate::matmul::precision::{Arithmetic, ONE_PASS};
+    use crate::movement::strided_view::Access;
+    use crate::simd::at_every_level;
+    use bytemuck::{cast_slice, cast_slice_mut};
+    use tpu_base::tensor::Shape;
+
+    /// Sums over two axes of operands of these extents, the given ones, in the order of both.
+    fn product(dims: [&[usize]; 2], sum: [&[usize; 2]; 2]) -> Contraction {
+        let arithmetic = Arithmetic {
+            kind: SumType::F32,
+            rounding: Rounding::Bf16,
+            passes: ONE_PASS,
+            sum: None,
+        };
+        let shapes = dims.map(|dims| Shape::new(DType::F32, dims.to_vec()));
+        let free = [0, 1].map(|side| (0..3).filter(|at| !sum[side].contains(at)).collect());
+        let free: &[Vec<usize>; 2] = &free;
+        let axes =
+            Axes { batch: [&[], &[]], sum: [&sum[0][..], &sum[1][..]], free: [&free[0], &free[1]] };
+        Contraction::new(arithmetic, [&shapes[0], &shapes[1]], DType::F32, axes)
+    }
+
+    fn run(product: &Contraction, operands: [&[f32]; 2], count: usize) -> Vec<f32> {
+        let mut result = vec![f32::NAN; count];
+        let mut scratch = vec![0_u64; product.scratch() / 8];
+        let operands = operands.map(cast_slice);
+        product.run(cast_slice_mut(&mut scratch), operands, cast_slice_mut(&mut result)).unwrap();
+        result
+    }
+
+    #[test]
+    fn sums_over_axes_apart_need_no_copy_and_have_the_bits_of_those_side_by_side() {
+        // Longer and shorter than blocks of sums, which begin and end inside of the inner axis.
+        for (a, b, m, n) in [(3, 90, 40, 70), (7, 150, 33, 65), (300, 3, 50, 40), (2, 700, 20, 90)]
+        {
+            let number = |at: usize| (at * 7919 % 1009) as f32 / 64.0 - 7.0;
+            let left: Vec<f32> = (0..a * m * b).map(number).collect();
+            let right: Vec<f32> = (0..a * b * n).map(|at| number(at + 5)).collect();
+            let turned = |from: &[f32], dims: [usize; 3], order: [usize; 3]| -> Vec<f32> {
+                let strides = [dims[1] * dims[2], dims[2], 1];
+                let sizes = order.map(|axis| dims[axis]);
+                let access =
+                    Access { offset: 0, strides: order.map(|axis| signed(strides[axis])).into() };
+                let mut to = vec![0.0_f32; from.len()];
+                let map = AccessMap::new(&access, &sizes);
+                map.fill_all(4, cast_slice(from), cast_slice_mut(&mut to));
+                to
+            };
+            // The left one lies as a, m, b here and as m, a, b there; the right one as b, n, a and
+            // as a, b, n.
+            let [other_left, other_right] =
+                [turned(&left, [a, m, b], [1, 0, 2]), turned(&right, [b, n, a], [2, 0, 1])];
+            let apart = product([&[a, m, b], &[b, n, a]], [&[0, 2], &[2, 0]]);
+            let beside = product([&[m, a, b], &[a, b, n]], [&[1, 2], &[0, 1]]);
+            assert_eq!([apart.scratch(), beside.scratch()], [0, 0]);
+            at_every_level(|level| {
+                let found = run(&apart, [&left, &right], m * n);
+                let wanted = run(&beside, [&other_left, &other_right], m * n);
+                let bits = |of: &[f32]| of.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+                assert!(bits(&found) == bits(&wanted), "{level:?}: {a} {b} {m} {n}");
+            });
+        }
+    }
 }
