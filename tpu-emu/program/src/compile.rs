@@ -187,7 +187,7 @@ pub(crate) fn fitted(
         return (code, plan);
     }
     let always = passes.always_made_again;
-    let planned = planner(storage, passes);
+    let planned = replanner(storage, passes);
     recompute::fit(graph, (storage.donated(), always), room, (code, plan), planned)
 }
 
@@ -220,6 +220,7 @@ fn shrunk(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> (StepB
     if first.1.arena < least.min(ALWAYS_SHRUNK_BYTES.max(passes.shrunk_from)) {
         return first;
     }
+    let planned = replanner(storage, passes);
     recompute::shrink(graph, (storage.donated(), passes.always_made_again), first, planned)
 }
 
@@ -229,21 +230,43 @@ fn planner(
     passes: Passes,
 ) -> impl Fn(&mut Graph) -> (StepBlock, Plan) + Copy {
     move |graph| {
+        simplify(graph, passes);
         let code = steps(graph, passes);
         let plan = assign(graph, &code, storage, passes.memory_reuse);
         (code, plan)
     }
 }
 
-/// The passes between loop invariants and buffer assignment. Constants that steps read get a
-/// `known` value in the graph.
-fn steps(graph: &mut Graph, passes: Passes) -> StepBlock {
+/// The same for a graph in which values are made again: what now has one reader is made part by part,
+/// in the steps and not in the graph, where more may be made again.
+fn replanner(
+    storage: StorageForm<'_>,
+    passes: Passes,
+) -> impl Fn(&mut Graph) -> (StepBlock, Plan) + Copy {
+    move |graph| {
+        simplify(graph, passes);
+        let whole = graph.main.clone();
+        parted::part(graph, passes.parted_from);
+        let code = steps(graph, passes);
+        graph.main = whole;
+        let plan = assign(graph, &code, storage, passes.memory_reuse);
+        (code, plan)
+    }
+}
+
+/// The passes between loop invariants and loop fusion.
+fn simplify(graph: &mut Graph, passes: Passes) {
     if passes.dead_code {
         dead_code::eliminate(graph);
     }
     if passes.absorbed_work {
         absorbed_work::absorb(graph);
     }
+}
+
+/// Loop fusion and what comes between it and buffer assignment. Constants that steps read get a
+/// `known` value in the graph.
+fn steps(graph: &mut Graph, passes: Passes) -> StepBlock {
     let mut code = loop_fusion::fuse(graph, passes.loop_fusion);
     if passes.row_fusion {
         code = row_fusion::fuse(graph, code);
