@@ -237,8 +237,8 @@ fn planner(
     }
 }
 
-/// The same for a graph in which values are made again: what now has one reader is made part by part,
-/// in the steps and not in the graph, where more may be made again.
+/// What makes them for a graph in which values are made again. Of those, what now has one reader is
+/// made part by part, in the steps and not in the graph, where more may be made again.
 fn replanner(
     storage: StorageForm<'_>,
     passes: Passes,

@@ -200,25 +200,13 @@ impl Convolution {
             let (bytes, load, width, step) = kernel;
             let start = geometry.group_strides[1] * group;
             let right = if let Some((_, row)) = self.plain {
-                Strided {
-                    load,
-                    bytes,
-                    start: [start * width, step],
-                    strides: [column, row],
-                    outer: None,
-                }
+                Strided::new(load, bytes, [start * width, step], [column, row])
             } else {
                 let numbers = cast_slice::<u8, T>(bytes);
                 self.pack(numbers.get(start..).unwrap_or_default(), packed);
                 let step = depth * columns * size_of::<T>();
                 let bytes = cast_slice(&*packed);
-                Strided {
-                    load: Load::Plain,
-                    bytes,
-                    start: [0, step],
-                    strides: [1, columns],
-                    outer: None,
-                }
+                Strided::new(Load::Plain, bytes, [0, step], [1, columns])
             };
             let left = panels(group);
             let of_bytes =

@@ -132,13 +132,7 @@ mod tests {
             let number = |i: usize| u32::try_from(i * 37 % 1009).unwrap();
             let lhs: Vec<u32> = (0..m * k).map(number).collect();
             let rhs: Vec<u32> = (0..k * n).map(|i| number(i + 5)).collect();
-            let side = |data, strides| Strided {
-                load: Load::Plain,
-                bytes: cast_slice(data),
-                start: [0, 0],
-                strides,
-                outer: None,
-            };
+            let side = |data, strides| Strided::new(Load::Plain, cast_slice(data), [0, 0], strides);
             let (left, right) = (side(&lhs[..], [k, 1]), side(&rhs[..], [1, n]));
             let (rows, columns) = (3..m, 33..n);
             let mut out = vec![9_u32; rows.len() * n];

@@ -345,12 +345,8 @@ mod tests {
         for (rows, depth) in [(1, 3), (5, 100), (700, 300), (3, GEMV_CHUNK_DEPTH + 5), (1100, 2)] {
             let data: Vec<u32> = (0..2 * rows * depth).map(number).collect();
             for strides in [[depth, 1], [1, rows], [2, 2 * rows]] {
-                let side = |strides, start| Strided {
-                    load: Load::Plain,
-                    bytes: cast_slice(&data),
-                    start: [start, 0],
-                    strides,
-                    outer: None,
+                let side = |strides, start| {
+                    Strided::new(Load::Plain, cast_slice(&data), [start, 0], strides)
                 };
                 let (matrix, vector) = (side(strides, 0), side([0, 1], 4));
                 let term = |i: usize, l: usize| {
@@ -383,12 +379,8 @@ mod tests {
             let beside: Vec<f32> = (0..rows).flat_map(row).copied().collect();
             simd::at_every_level(|level| {
                 let sums = [(&apart, 7), (&beside, depth)].map(|(data, across)| {
-                    let side = |data, strides| Strided {
-                        load: Load::Plain,
-                        bytes: cast_slice(data),
-                        start: [0, 0],
-                        strides,
-                        outer: None,
+                    let side = |data, strides| {
+                        Strided::new(Load::Plain, cast_slice(data), [0, 0], strides)
                     };
                     let mut out = vec![f32::NAN; rows];
                     let vector = side(&apart[rows..], [0, 1]);
@@ -406,12 +398,8 @@ mod tests {
         let data: Vec<f32> = (0..9 * 300).map(number).collect();
         for rows in [1, 2, 3, 4, 9] {
             for depth in [0, 1, 7, 8, 15, 16, 17, 31, 48, 63, 64, 65, 100, 127, 130, 300] {
-                let side = |strides, start| Strided {
-                    load: Load::Plain,
-                    bytes: cast_slice(&data),
-                    start: [start, 0],
-                    strides,
-                    outer: None,
+                let side = |strides, start| {
+                    Strided::new(Load::Plain, cast_slice(&data), [start, 0], strides)
                 };
                 let found: std::cell::OnceCell<Vec<u32>> = std::cell::OnceCell::new();
                 simd::at_every_level(|level| {

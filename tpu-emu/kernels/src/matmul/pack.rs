@@ -346,6 +346,13 @@ pub struct Strided<'a> {
     pub outer: Option<OuterSteps>,
 }
 
+impl<'a> Strided<'a> {
+    /// A matrix that one stride reaches along its rows or columns, and one along the sums.
+    pub fn new(load: Load, bytes: &'a [u8], start: [usize; 2], strides: [usize; 2]) -> Self {
+        Self { load, bytes, start, strides, outer: None }
+    }
+}
+
 impl<T: Panel> Source<T> for Strided<'_> {
     fn pack<const W: usize>(
         &self,
@@ -389,13 +396,7 @@ mod tests {
             let data: Vec<f32> = (0..40_u8 * 6).map(f32::from).collect();
             for strides in [[1, 40], [40, 1], [2, 80]] {
                 let (free, depth) = if strides[0] == 40 { (1..6, 3..38) } else { (3..17, 1..3) };
-                let source = Strided {
-                    load: Load::Plain,
-                    bytes: cast_slice(&data),
-                    start: [0, 0],
-                    strides,
-                    outer: None,
-                };
+                let source = Strided::new(Load::Plain, cast_slice(&data), [0, 0], strides);
                 let steps = depth.len();
                 let mut out = vec![[f32::NAN; 8]; free.len().div_ceil(8) * steps];
                 source.pack(0, free.clone(), depth.clone(), &mut out);

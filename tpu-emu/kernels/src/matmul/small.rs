@@ -32,7 +32,7 @@ impl<'a> SmallOperand<'a> {
     /// The matrix whose first element is so many behind the first one.
     fn at(self, start: usize) -> Strided<'a> {
         let Self { load, bytes, strides } = self;
-        Strided { load, bytes, start: [start * load.element_bytes(), 0], strides, outer: None }
+        Strided::new(load, bytes, [start * load.element_bytes(), 0], strides)
     }
 }
 

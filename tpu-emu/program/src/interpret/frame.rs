@@ -104,7 +104,7 @@ impl Frame {
         Self { rows: bases.len(), bases, held: Arc::new(memories), windows: Box::default() }
     }
 
-    /// The same with room for the places of so many windows.
+    /// A frame with room for the places of so many windows.
     #[must_use]
     pub fn with_windows(self, count: usize) -> Self {
         Self { windows: (0..count).map(|_| WindowPlace::default()).collect(), ..self }

@@ -377,7 +377,7 @@ fn ready<'s>(
 ) -> Vec<ReadyStep<'s>> {
     let moves = |slot: &Slot| slot.window().is_some();
     let ready = |(step, counts): (&'s Step, &'s Option<Counts>)| match (&step.kind, counts) {
-        _ if step.operands.iter().any(moves) => ReadyStep::Planned(step),
+        _ if step.operands.iter().chain(&step.results).any(moves) => ReadyStep::Planned(step),
         (PlannedStep::Fused(fused), Some(counts)) => {
             if let Some(number) = BoundNumber::new(frame, fused, step) {
                 return ReadyStep::Number(number);

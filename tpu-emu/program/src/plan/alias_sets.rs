@@ -54,6 +54,13 @@ impl AliasSets {
         }
     }
 
+    /// Lets an alias set lie anywhere in the arena.
+    pub(super) fn unpin(&mut self, value: ValueId) {
+        if let Some(set) = self.number(value).and_then(|number| self.sets[number].as_mut()) {
+            set.pin = None;
+        }
+    }
+
     /// Lets an alias set lie in another one's memory, which is there for both from then on: from so
     /// many bytes behind its beginning.
     pub(super) fn lay_inside(&mut self, part: ValueId, whole: ValueId, bytes: usize) {

@@ -16,6 +16,7 @@
 //! | a packed result | the arena, packed and copied at the end |
 //! | a value that lives and ends while a result's memory has nothing yet | that memory, if it fits |
 //! | a piece of an array at a place that indices tell, while the array lives on | that array's |
+//! | an update of such a piece, if nobody reads what it replaces | that array's |
 //! | scratch memory of a step | the arena, for that step alone |
 //! | any other value | the arena |
 //!
@@ -71,7 +72,7 @@ use tpu_kernels::jit::ScalarLoop;
 use tpu_ops::Kernel;
 use tpu_ops::host_transfer::Channel;
 use tpu_stablehlo::ir::LocationId;
-use window::Window;
+use window::ArrayWindow;
 
 /// Alignment of values in the arena and in the pool.
 pub const ALIGN: usize = 64;
@@ -138,7 +139,7 @@ pub(crate) enum PlannedStep {
     /// A kernel; first the copies that in-place results start from.
     Kernel { kernel: Arc<dyn Kernel>, starts: Vec<(Slot, Slot)>, scratch: Slot },
     /// The result is the piece of the first operand that the others tell, where it lies.
-    Window(Arc<Window>),
+    Window(Arc<ArrayWindow>),
     /// Copies, in order. With results, what is not there yet of operands that lie side by side in it.
     Copies(Vec<(Slot, Slot)>),
     /// Sub-byte elements from a packed array, with or without their sign.

@@ -50,6 +50,7 @@ impl Assignment<'_> {
     /// is that of the program's result that a result is, or of what a loop carries there.
     fn join_dying(&mut self, step: &FusedStep, mut dying: Vec<usize>) {
         let mut open: Vec<usize> = (0..step.results.len()).collect();
+        open.retain(|&number| !self.is_placed(step.results[number]));
         for at_home in [true, false] {
             open.retain(|&number| {
                 let result = step.results[number];

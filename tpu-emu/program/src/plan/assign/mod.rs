@@ -13,7 +13,7 @@ use crate::plan::channels::{channels, meets};
 use crate::plan::host_values::host_values;
 use crate::plan::live_range::{BlockTimes, FOREVER, LiveRange, LiveRanges};
 use crate::plan::parallel_copy::at_once;
-use crate::plan::window::Window;
+use crate::plan::window::ArrayWindow;
 use crate::plan::{
     ALIGN, GUARD, Plan, PlannedEach, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm,
     packed_size,
@@ -27,6 +27,7 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_base::units::{Bytes, to_u64};
 use tpu_kernels::movement::move_list::Move;
 use tpu_stablehlo::ir::LocationId;
+use windows::PlacedUpdate;
 
 /// Gives every value of a program its memory; with `reuse` that of another one that nobody needs
 /// any more, where that saves a copy.
@@ -63,6 +64,8 @@ pub(crate) fn assign(
         guarded: FxHashSet::default(),
         on_host: if apart { host_values(code) } else { FxHashSet::default() },
         windows: FxHashMap::default(),
+        updates: FxHashMap::default(),
+        window_count: 0,
     };
 
     for (index, &value) in code.results.iter().enumerate() {
@@ -77,6 +80,7 @@ pub(crate) fn assign(
     layout.join(code, &times);
     layout.pin_results(code);
     if reuse {
+        layout.drop_lost_updates();
         layout.place_parts(code, &times);
     }
     if let (Some(elsewhere), true) = (elsewhere, reuse) {
@@ -120,7 +124,11 @@ struct Assignment<'g> {
     /// Values that take host memory and none of the arena.
     on_host: FxHashSet<ValueId>,
     /// Which piece of which other array each value is that is none of its own.
-    windows: FxHashMap<ValueId, (Arc<Window>, ValueId)>,
+    windows: FxHashMap<ValueId, (Arc<ArrayWindow>, ValueId)>,
+    /// Updates that are made where they are stored.
+    updates: FxHashMap<ValueId, PlacedUpdate>,
+    /// How many windows there are.
+    window_count: u32,
 }
 
 fn number(n: usize) -> u32 {
@@ -248,7 +256,7 @@ impl Assignment<'_> {
             loops,
             channels: channels(code),
             meets: meets(code),
-            windows: self.windows.len(),
+            windows: self.window_count as usize,
         }
     }
 
@@ -374,6 +382,7 @@ impl Assignment<'_> {
     fn steps(&mut self, code: &StepBlock, times: &BlockTimes) -> Vec<Step> {
         let mut steps = Vec::new();
         for (step, times) in code.steps.iter().zip(&times.steps) {
+            steps.extend(self.windows_of_updates(step));
             let kind = match &step.kind {
                 StepKind::Fused(fused) => PlannedStep::Fused(Arc::clone(fused)),
                 StepKind::Copy(copy) => PlannedStep::StridedCopy(Arc::clone(copy)),
@@ -384,6 +393,7 @@ impl Assignment<'_> {
                 StepKind::Kernel(_) if self.is_joined(step) => {
                     PlannedStep::Copies(self.missing_parts(step))
                 }
+                StepKind::Kernel(_) if self.stores_placed(step) => PlannedStep::Copies(Vec::new()),
                 StepKind::Kernel(_) if self.window(step).is_some() => {
                     let Some(window) = self.window(step) else { continue };
                     PlannedStep::Window(window)
