@@ -278,7 +278,7 @@ pub struct StoredByChip {
 ///
 /// Memories are numbered: 0 is the arena, 1 the pool of constants, then come the parameters and
 /// then the results. A donated parameter and the result that takes it over have the same memory.
-/// Windows have numbers of their own, from [`Plan::WINDOWS`] on: each is a piece of another memory,
+/// Windows have numbers of their own, from `Plan::WINDOWS` on: each is a piece of another memory,
 /// and steps say which.
 #[derive(Debug, Default)]
 pub struct Plan {
