@@ -130,7 +130,8 @@ impl Frame {
 
     /// Lets a memory of a row be a piece of another memory.
     pub(super) fn set_row(&mut self, index: usize, piece: Slot) {
-        let is_own = self.bases[piece.base as usize].is_own;
+        // A window's pages are those of an array that others read.
+        let is_own = self.bases.get(piece.base as usize).is_some_and(|base| base.is_own);
         let start = self.at(piece);
         let row = self.rows + index;
         self.bases[row] = Base { start, bytes: piece.bytes, is_own };
@@ -258,6 +259,7 @@ pub(super) fn move_cells(from: &[Cell<u8>], to: &[Cell<u8>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Plan;
 
     fn slot(base: u32, offset: usize, bytes: usize) -> Slot {
         Slot { base, offset, bytes }
@@ -271,6 +273,16 @@ mod tests {
         frame.write(slot(0, 2, 2), 1, &[9]);
         assert_eq!(frame.bytes(slot(0, 0, 4)), [1, 1, 2, 9]);
         assert!(frame.bytes(slot(1, 0, 0)).is_empty());
+    }
+
+    #[test]
+    fn rows_may_be_pieces_of_windows() {
+        let frame = Frame::new(vec![Aligned::of(&[1, 2, 3, 4])]).with_windows(1);
+        frame.set_window(slot(Plan::WINDOWS, 0, 3), slot(0, 1, 3));
+        assert_eq!(frame.bytes(slot(Plan::WINDOWS, 0, 3)), [2, 3, 4]);
+        let mut rows = frame.with_rows(1, 1);
+        rows.set_row(0, slot(Plan::WINDOWS, 1, 2));
+        assert_eq!(rows.bytes(slot(1, 0, 2)), [3, 4]);
     }
 
     #[test]
