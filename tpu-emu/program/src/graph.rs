@@ -1,4 +1,5 @@
 //! A program as nodes over numbered values: calls inlined, shapes known, operations lowered.
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
@@ -217,6 +218,9 @@ pub struct Graph {
     pub(crate) numerics: Numerics,
     /// Whether it draws random numbers without a state.
     pub draws: bool,
+    /// Values that an `optimization_barrier` hands on, as `jax.checkpoint` keeps them: a chip stores
+    /// each of them.
+    pub(crate) handed_on: FxHashSet<ValueId>,
 }
 
 impl Graph {

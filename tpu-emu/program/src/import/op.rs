@@ -119,7 +119,9 @@ impl<'m> Loader<'m> {
             Lowered::View => return Ok(vec![first()?]),
             Lowered::Barrier => {
                 self.common.pass_barrier();
-                return Ok(self.behind_barrier(values, into));
+                let behind = self.behind_barrier(values, into);
+                self.graph.handed_on.extend(&behind);
+                return Ok(behind);
             }
             Lowered::Forward => return Ok(values.to_vec()),
             Lowered::Access(access) if self.is_whole(&access, &shapes[0], &results[0]) => {

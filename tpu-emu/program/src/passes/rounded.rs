@@ -1,5 +1,4 @@
-//! Products and rectified layers are rounded where they are made, if only products that round them
-//! read them.
+//! Products and rectified layers that only products read, which round them, are rounded where they are made.
 //!
 //! A product of f32 at the default precision rounds its operands to bf16 before all else. A value that
 //! only such products read, in whatever order, needs half the memory in 16 bits, and each of them reads
@@ -9,7 +8,7 @@
 //! * What the plan of one device gathers from others is rounded by each before it is gathered.
 //! * The gradient of a rectified layer asks of the value behind it where it was clamped: that is asked
 //!   where the layer is made, so that the value behind need not live until then.
-//! * So are values of which the plan of one device makes sums that are scattered over devices.
+//! * So are values of which the plan of one device scatters sums, and those handed on by a barrier.
 //! * Other values stay in f32: made in the place of what they are made of, or made again from what is
 //!   kept anyway, they need less than 16 bits beside it.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
@@ -61,9 +60,10 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Spla
     for at in 0..code.nodes.len() {
         let node = &code.nodes[at];
         let (gathers, clamped) = (is_planned_gather(&node.name), clamp(node, splats));
-        let always = gathers || clamped.is_some() || node.work.is_product();
-        let may = always || scatters && matches!(node.work, NodeKind::Elementwise(_));
         let &[made] = &node.results[..] else { continue };
+        let stored = graph.handed_on.contains(&made) || node.work.is_product();
+        let always = gathers || clamped.is_some() || stored;
+        let may = always || scatters && matches!(node.work, NodeKind::Elementwise(_));
         let Some(readers) = may.then(|| work.readers(graph, code, made)).flatten() else {
             continue;
         };
@@ -73,6 +73,9 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize, splats: &mut Spla
         let Some(rounded) = readers.read_rounded(graph, code, (at, made), gathers) else {
             continue;
         };
+        if graph.handed_on.remove(&made) {
+            graph.handed_on.extend(&rounded.results);
+        }
         let mut new = vec![rounded];
         if let Some(clamped) = clamped {
             new.extend(work.masks(code, at, &clamped, splats));

@@ -196,7 +196,8 @@ impl<'g> Cut<'g> {
         }
         let (before, behind) = (self.network.vertex(), self.network.vertex());
         self.vertices.insert(value, (before, behind));
-        let kept = if self.manner.sums.between.contains(&value) {
+        let between = self.manner.sums.between.contains(&value);
+        let kept = if between && !self.graph.handed_on.contains(&value) {
             WITHOUT_LIMIT
         } else {
             to_u64(self.graph.bytes(value)).saturating_mul(256)
@@ -239,7 +240,8 @@ impl<'g> Cut<'g> {
         match &node.work {
             NodeKind::Elementwise(_)
                 if shape.bytes() < self.manner.least
-                    || self.manner.sums.stored.contains(&result) =>
+                    || self.manner.sums.stored.contains(&result)
+                    || self.graph.handed_on.contains(&result) =>
             {
                 None
             }

@@ -1,9 +1,11 @@
 //! What is made again, and what is not.
 use crate::compile::Passes;
-use crate::differential::{graph_of, results};
-use crate::graph::{Node, NodeKind};
+use crate::differential::{graph_of, graph_under, results};
+use crate::graph::{Node, NodeKind, ValueId};
 use crate::plan::check::planned;
 use crate::tuning::{ALWAYS_SHRUNK_BYTES, MIN_SHRUNK_BYTES, SHRUNK_NODES};
+use tpu_base::tensor::DType;
+use tpu_ops::Numerics;
 
 /// Bytes of a matrix of the programs below.
 const MATRIX: usize = 64 * 64 * 4;
@@ -43,6 +45,26 @@ fn a_function_of_what_is_kept_is_not_kept_beside_it() {
     let text = late_reader();
     let [again, kept] = arenas(&text, 1);
     assert!(again + MATRIX <= kept, "{again} and {kept}");
+}
+
+#[test]
+fn what_a_barrier_hands_on_is_kept_and_in_16_bits_if_products_alone_read_it() {
+    // The function goes through a barrier, beside the product that it could be made of again.
+    let barrier = "%g = stablehlo.optimization_barrier %t : tensor<64x64xf32>";
+    let text = late_reader().replace("%g = stablehlo.tanh", "%t = stablehlo.tanh");
+    let text = text.replace("%a = ", &format!("{barrier}\n%a = "));
+    let [again, kept] = arenas(&text, 1);
+    assert!(again >= kept, "{again} and {kept}");
+    // Products alone read it, and those round.
+    let rounded =
+        text.replace("multiply %c, %g : tensor<64x64xf32>", &format!("dot_general %c, %g, {DOT}"));
+    let handed_on = |text: &str| {
+        let mut graph = graph_under(Numerics::Tpu, text, Passes::EAGER);
+        planned(&mut graph, &[None], Passes::EAGER);
+        let of = |value: &ValueId| graph.value(*value).shape.dtype;
+        graph.handed_on.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!([handed_on(&text), handed_on(&rounded)], [[DType::F32], [DType::Bf16]]);
 }
 
 /// As [`late_reader`], of matrices of 64 MiB, beside a long chain of single numbers.
