@@ -314,7 +314,8 @@ compile-cost: build $(VENVS)/jax-$(NEWEST)/ready
 # What docs/fidelity.md shows: memory as it is planned here, and as the user's own libtpu says it. It
 # needs the package libtpu, or LIBTPU=path/to/libtpu.so, and says so where there is none; FIDELITY_PYTHON
 # is another Python with JAX and libtpu. PROGRAMS="--quick" is a subset, and leaves the page;
-# PROGRAMS="--plan" needs no libtpu, and keeps what the page has of it.
+# PROGRAMS="--plan" needs no libtpu, and keeps what the page has of it; PROGRAMS="--drawn 7 10" is ten
+# programs of each kind, drawn at random.
 FIDELITY_PYTHON ?= $(NEWEST_PYTHON)
 PROGRAMS ?=
 fidelity: build $(VENVS)/jax-$(NEWEST)/ready

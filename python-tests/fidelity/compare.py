@@ -1,16 +1,18 @@
 """Memory as tpu-emu plans it beside what the installed libtpu says: the table of docs/fidelity.md.
 
-    compare.py [--plan] [--quick] [NAME…]
+    compare.py [--plan] [--quick] [--drawn SEED COUNT] [NAME…]
 
 It needs the package libtpu, or LIBTPU with a path to a libtpu.so. With `--plan` it needs neither:
 sizes here are put beside those of libtpu that the page has. With a name or `--quick`, it prints and
-leaves the page as it is, which has sizes of both sides, and no text of libtpu's.
+leaves the page as it is, which has sizes of both sides, and no text of libtpu's. `--drawn` is that
+many programs of each kind, drawn at random by a seed; their names are `KIND SEED:NUMBER`.
 """
 
 import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,10 +22,11 @@ from typing import TypedDict
 
 import jax
 import numpy as np
+from drawn_programs import KINDS, drawn
 from image_programs import IMAGE_MODELS
 from other_programs import OTHER_MODELS, OTHER_PIECES
 
-from planned_programs import MODELS, PIECES
+from planned_programs import MODELS, PIECES, Program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "fidelity.md"
@@ -36,6 +39,8 @@ GROUPS = {
     "image models": IMAGE_MODELS,
 }
 EVERYTHING = {name: program for group in GROUPS.values() for name, program in group.items()}
+DRAWN = re.compile(rf"({'|'.join(KINDS)}) (\d+):(\d+)")
+"""What a drawn program is called."""
 BELOW = "more than 15 % below"
 NO_ANSWER = "the plan of tpu-emu stands"
 NO_COMMAND = "the command tpu-emu, which loads it"
@@ -73,6 +78,13 @@ def written(page: str, measured: str) -> str:
     return f"{before}{BEGIN}{measured}{END}{rest.split(END)[1]}"
 
 
+def program_of(name: str) -> Program:
+    """The program of a name, drawn anew if it is a drawn one's."""
+    if found := DRAWN.fullmatch(name):
+        return drawn(found[1], int(found[2]), int(found[3]))
+    return EVERYTHING[name]()
+
+
 def plan(names: Iterable[str]) -> None:
     """Compiles programs here, and prints a line of JSON for each."""
     devices = jax.devices()
@@ -81,9 +93,10 @@ def plan(names: Iterable[str]) -> None:
     # What the library says of a program that libtpu does not answer for stands there.
     with tempfile.TemporaryFile() as said, os.fdopen(os.dup(2), "w") as terminal:
         os.dup2(said.fileno(), 2)
+        sys.stderr = terminal
         for name in names:
             before = said.seek(0, os.SEEK_END)
-            program = EVERYTHING[name]()
+            program = program_of(name)
             leaves, tree = jax.tree_util.tree_flatten(program.arguments)
             place = program.shardings(mesh) if program.shardings else lambda *_: one
             described = [
@@ -161,6 +174,10 @@ def table(found: dict[str, dict[str, Sizes]], libtpu: str) -> str:
         (title, [value for name, value in both.items() if name in group])
         for title, group in GROUPS.items()
     ]
+    groups += [
+        (kind, [value for name, value in both.items() if DRAWN.fullmatch(name) and kind in name])
+        for kind in KINDS
+    ]
     lines = [
         f"By {libtpu} and jax {jax.__version__}, for v5e.",
         "",
@@ -202,7 +219,13 @@ def main() -> None:
     alone = "--plan" in words
     libtpu = "" if alone else chosen_libtpu()
     names = [word for word in words if word not in {"--plan", "--quick"}]
-    if unknown := sorted(set(names) - set(EVERYTHING)):
+    if "--drawn" in names:
+        at = names.index("--drawn")
+        seed, count = map(int, names[at + 1 : at + 3])
+        names[at : at + 3] = [f"{kind} {seed}:{one}" for kind in KINDS for one in range(count)]
+    if unknown := sorted(
+        set(names) - set(EVERYTHING) - {name for name in names if DRAWN.fullmatch(name)}
+    ):
         sys.exit(f"no program is called {', '.join(unknown)}; there are {', '.join(EVERYTHING)}")
     if "--quick" in words:
         names = ["mlp 4096 f32", "softmax 8192x32000", "mlp 4096 bf16, sharded over 8"]
