@@ -146,8 +146,16 @@ pub(crate) const MAX_GATHER_COMPONENTS: usize = 4;
 /// Steps that a row fusion may have.
 pub(crate) const MAX_ROW_FUSION_STEPS: usize = 64;
 
-/// Bytes that one row of a row fusion's values may have together.
-pub(crate) const MAX_ROW_BYTES: usize = 512 << 10;
+/// Bytes that one row of a row fusion's values may have together: logits of 256,000 words in f32 and
+/// three arrays that are made of them.
+pub(crate) const MAX_ROW_BYTES: usize = 4 << 20;
+
+/// Bytes that one row of a row fusion's values may have together where there are fewer rows than
+/// [`MANY_ROWS`], which threads could not share.
+pub(crate) const MAX_BYTES_OF_FEW_ROWS: usize = 512 << 10;
+
+/// Rows of which each thread of a large machine has some.
+pub(crate) const MANY_ROWS: usize = 128;
 
 /// Bytes that a row block's values have together, if a row has not more.
 pub(crate) const ROW_BLOCK_BYTES: usize = 96 << 10;
@@ -225,6 +233,12 @@ pub(crate) const MIN_ROUNDED_BYTES: usize = 1 << 20;
 
 /// Bytes of a product from which on it is asked whether a chip keeps it in wider elements.
 pub(crate) const MIN_WIDENED_BYTES: usize = 1 << 20;
+
+/// Elements of a row of which a chip stores the differences to its greatest one, at most.
+pub(crate) const MAX_DIFFERENCE_ROW_ELEMENTS: usize = 8192;
+
+/// Elements of a row that one loop of a chip makes a softmax of, at most.
+pub(crate) const MAX_SOFTMAX_ROW_ELEMENTS: usize = 4096;
 
 /// Elements of a row of masked scores from which on a chip's product does not make it at one time: of
 /// 3,072 it does.

@@ -182,7 +182,7 @@ pub(crate) fn compile(
     let mut charge = match (&own, &io_shardings) {
         (Some(own), _) => own.charge.clone(),
         (None, Some(_)) => Charge::default(),
-        (None, None) => charge((&module, &plan)),
+        (None, None) => laid_anew::with_rows_in_core(charge((&module, &plan)), &plan),
     };
     // It is charged where the plan's own need is less, and nobody touches it.
     let touched = arena;

@@ -105,7 +105,7 @@ impl Loss {
 }
 
 /// Adds the products, in this block, of whose elements those of a value are made one by one.
-fn products_of(
+pub(super) fn products_of(
     graph: &Graph,
     makers: &FxHashMap<ValueId, &Node>,
     (value, of): (ValueId, &Shape),

@@ -8,6 +8,7 @@
 //! | the last | elements of an elementwise result are looked up in what it is made of (`passes/picked`) | the loss comes last: the result, and the products that it is made of |
 //! | a product that a loss is made of, between two loops or where a reduction of each row reads what is looked up | the same | the loss comes where it stands: the result beside all that lives there, also what is f32 by the first row, in place of the product if that is as large |
 //! | a loss by logarithms, which a loop of their own makes, of a program that gathers several arrays from other devices | the same | where it stands too, and beside the product |
+//! | all of a program that multiplies nothing, with `log_softmax` of an argument or its like (`differences`) | differences to the greatest are made twice | these, beside all else |
 //! | scores of attention of many terms, or in long masked rows (`scores`) | exponentials take the place of scores | both in f32 |
 //! | a look-up of many single elements in a loop, as of a binary search | the loop over elements that reads them makes their places and looks them up | the places and what is found, stored |
 //! | loops that multiply by matrices of f32 | these, taken from an array that loops do not change | all that they are taken from once more in bf16, from the first of these loops to the last |
@@ -15,6 +16,7 @@
 //!
 //! A program that fits here may not fit there. What it takes more is told, and charged by whoever
 //! runs the program.
+mod differences;
 mod loss;
 mod reductions;
 mod scores;
@@ -45,6 +47,8 @@ pub(crate) struct ChipProgram {
     scores: Scores,
     /// Weights of f32 that loops multiply by.
     weights: Weights,
+    /// All differences of logits to the greatest of their row.
+    differences: Option<StoredByChip>,
     /// The largest array that is looked up element by element in a loop.
     looked_up: Option<StoredByChip>,
     /// How many arrays devices gather of each other.
@@ -73,7 +77,8 @@ fn stored_look_up(graph: &Graph, node: &Node) -> Option<StoredByChip> {
 impl ChipProgram {
     /// What is stored otherwise of an imported program.
     pub(crate) fn of(graph: &Graph) -> Self {
-        let mut found = Self { weights: Weights::of(graph), ..Self::default() };
+        let differences = differences::all(graph, &graph.main);
+        let mut found = Self { weights: Weights::of(graph), differences, ..Self::default() };
         found.search(graph, &graph.main);
         found
     }
@@ -179,7 +184,10 @@ impl ChipProgram {
         let [scores, weights] = [self.scores.beside(plan), self.weights.beside(plan)];
         let all = wide.into_iter().chain(last).chain(next).chain(scores).chain(weights);
         let all = all.chain(self.looked_up.clone());
-        all.max_by_key(|stored| stored.bytes)
+        let largest = all.max_by_key(|stored| stored.bytes);
+        let Some(differences) = self.differences.clone() else { return largest };
+        let bytes = differences.bytes + largest.as_ref().map_or(0, |stored| stored.bytes);
+        Some(StoredByChip { bytes, ..largest.unwrap_or(differences) })
     }
 }
 

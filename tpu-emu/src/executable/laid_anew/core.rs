@@ -5,9 +5,17 @@
 //! were looked at, two or three at a time; arrays of other programs do as well, but plans here lack
 //! about as much of what a chip stores of these.
 //!
-//! Source: the buffers of libtpu 0.0.51 at the peaks of some twenty steps of image models on a v5e.
-use crate::executable::charge::MIN_BYTES;
+//! Arrays in 16 bits that fill a plan of one device lie there too, as layers of perceptrons do.
+//!
+//! Source: the buffers of libtpu 0.0.51 at the peaks of some twenty steps of image models on a v5e, and
+//! its peaks of 32 steps of perceptrons.
+use crate::executable::charge::{Charge, MIN_BYTES};
 use crate::executable::stored_array::CORE_BYTES;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use tpu_base::tensor::DType;
+use tpu_base::units::{Bytes, to_u64};
+use tpu_program::plan::{ArenaSlot, Plan};
 
 /// The first and the last position where an array is there, and its bytes.
 type Life = (usize, usize, u64);
@@ -49,9 +57,59 @@ pub(super) fn left_in_hbm(level: &[u64], images: impl Iterator<Item = Life>) -> 
     left.max().map(|left| left.max(in_core))
 }
 
+/// Of what is there where a plan holds most, the share that has 16 bits, in percent: less of it, and
+/// arrays of f32 are what fills it, of which a plan lacks as much as the core holds.
+const SHARE_OF_HALVES: u64 = 60;
+
+/// The first position at which arrays have most bytes, and these.
+fn fullest<'s>(arrays: impl Iterator<Item = &'s ArenaSlot>) -> Option<(usize, u64)> {
+    let mut changes: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    for array in arrays {
+        changes.entry(array.first).or_default().0 += to_u64(array.bytes);
+        changes.entry(array.last + 1).or_default().1 += to_u64(array.bytes);
+    }
+    let mut level = 0;
+    let levels = changes.into_iter().map(|(position, (begins, ends))| {
+        level = level + begins - ends;
+        (position, level)
+    });
+    levels.max_by_key(|&(position, level)| (level, Reverse(position)))
+}
+
+/// What a plan of one device that has all to itself is charged with: rows of its arrays may lie in the
+/// memory of the core.
+pub(in crate::executable) fn with_rows_in_core(charge: Charge, plan: &Plan) -> Charge {
+    let charged = to_u64(charge.of(plan.arena));
+    let left = rows_left_in_hbm(plan, charged).filter(|_| charge.in_core.0 == 0);
+    left.map_or(charge.clone(), |left| Charge { in_core: Bytes(charged - left), ..charge })
+}
+
+/// The most that is left in HBM of what a device is charged with, if arrays in 16 bits fill a plan and
+/// the core has room for whole ones: what is left, or what lies in the core, if that is more.
+fn rows_left_in_hbm(plan: &Plan, charged: u64) -> Option<u64> {
+    if is_little(charged) {
+        return None;
+    }
+    let arrays = || plan.slots.iter().filter(|slot| to_u64(slot.bytes) >= MIN_BYTES);
+    let (fullest, all) = fullest(arrays())?;
+    let there = || arrays().filter(|slot| (slot.first..=slot.last).contains(&fullest));
+    let is_half = |slot: &&ArenaSlot| {
+        slot.shape.as_ref().is_some_and(|of| matches!(of.dtype, DType::Bf16 | DType::F16))
+    };
+    let halves: u64 = there().filter(is_half).map(|slot| to_u64(slot.bytes)).sum();
+    let largest = there().map(|slot| to_u64(slot.bytes)).max()?;
+    let fills = all >= charged / 4 * 3 && halves >= all / 100 * SHARE_OF_HALVES;
+    let whole = ROOM_FOR_IMAGES / largest * largest;
+    (fills && largest <= LARGEST_IMAGE)
+        .then(|| charged.saturating_sub(whole).max(charged.min(ROOM)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tpu_base::tensor::Shape;
+    use tpu_base::units::to_usize;
+    use tpu_stablehlo::ir::LocationId;
 
     const MIB: u64 = 1 << 20;
 
@@ -72,6 +130,34 @@ mod tests {
         assert_eq!(left(&[16; 3], 0), None, "little");
         // What lies in the core counts where that is more than what is left.
         assert_eq!(left(&[32; 3], 0), Some(96));
+    }
+
+    #[test]
+    fn whole_rows_in_16_bits_lie_in_the_core_and_the_others_in_hbm() {
+        let left = |dtype: DType, arrays: &[u64]| {
+            let slot = |(at, mib): (usize, &u64)| ArenaSlot {
+                offset: 0,
+                bytes: to_usize(mib * MIB),
+                first: at,
+                last: arrays.len(),
+                shape: Some(Shape::new(dtype, vec![1])),
+                name: "stablehlo.dot_general".into(),
+                location: LocationId::UNKNOWN,
+            };
+            let slots = arrays.iter().enumerate().map(slot).collect();
+            let all = arrays.iter().sum::<u64>() * MIB;
+            let mut plan = Plan::default();
+            plan.slots = slots;
+            rows_left_in_hbm(&plan, all).map(|left| left / MIB)
+        };
+        assert_eq!(left(DType::Bf16, &[32; 8]), Some(6 * 32));
+        assert_eq!(left(DType::Bf16, &[16; 9]), Some(112), "what the core holds");
+        assert_eq!(left(DType::Bf16, &[48; 4]), Some(3 * 48), "one that has room");
+        assert_eq!(left(DType::Bf16, &[64; 4]), None, "none that has room");
+        assert_eq!(left(DType::F32, &[32; 8]), None, "f32");
+        assert_eq!(left(DType::Bf16, &[16; 3]), None, "little");
+        assert_eq!(left(DType::Bf16, &[]), None, "nothing");
+        assert_eq!(rows_left_in_hbm(&Plan::default(), 512 * MIB), None, "what no plan has");
     }
 
     #[test]

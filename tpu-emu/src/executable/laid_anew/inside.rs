@@ -1,9 +1,10 @@
 //! What kernels of a chip store for themselves, and what they read ahead.
-use super::body::{CallOperation, WrittenOut};
+use super::body::{CallOperation, CallValue, WrittenOut};
 use crate::executable::stored_array::{Array, CORE_BYTES, bytes_of};
 use crate::hbm::layout::{Layout, TileRules};
 use tpu_base::tensor::DType;
 use tpu_base::units::Bytes;
+use tpu_ops::CONVERT;
 
 /// The longest transform that is one product.
 const ONE_PRODUCT: u64 = 1024;
@@ -14,11 +15,20 @@ pub(super) type Inside = (Array, Option<(Bytes, Layout)>, u64);
 /// A product's largest parameter that the core has room for: it is read before the product runs,
 /// and lies beside what that makes. It is in the core's memory and not beside what is laid anew in
 /// HBM: the larger of both is told.
-pub(super) fn read_ahead(body: &WrittenOut<'_>, of: &CallOperation<'_>) -> Option<Array> {
-    let fits = |array: &Array| array.dense() < CORE_BYTES;
-    let given = body.operands(of).filter(|&value| body.is_given(value));
-    let given = given.filter_map(|value| body.array(value)).filter(fits);
-    given.max_by_key(Array::dense)
+pub(super) fn read_ahead(
+    body: &WrittenOut<'_>,
+    of: &CallOperation<'_>,
+) -> Option<(CallValue, Array)> {
+    let given = body.operands(of).map(|value| before_conversion(body, value));
+    let given = given.filter(|&value| body.is_given(value));
+    let given = given.filter_map(|value| Some((value, body.array(value)?)));
+    given.filter(|(_, of)| of.dense() < CORE_BYTES).max_by_key(|(_, of)| of.dense())
+}
+
+/// What a value is converted from, which its reader does itself.
+fn before_conversion(body: &WrittenOut<'_>, value: CallValue) -> CallValue {
+    let conversion = body.maker(value).filter(|of| of.is_named(&CONVERT));
+    conversion.and_then(|of| body.operands(&of).next()).unwrap_or(value)
 }
 
 /// Products of many small matrices, each of which lies in tiles of its own: the result, and the

@@ -15,7 +15,8 @@
 //! | running sum and other windows that keep the extents and cover an axis | the operand once more, and twice below half of the core's memory, past all of it, and along the fastest axis of what fills it |
 //! | other windows | the operand in rows, if these are padded and it is not |
 //! | gradient of a pool | the operand until then, if an operation on elements makes it of what is read later too; otherwise operand and result with features as the fastest axis and images next to it, or the other way, what is less, but where the operand lies so; what is given back likewise, if the core has no room for it |
-//! | reversal | the operand, but where a parameter becomes a result at once |
+//! | reversal along an axis of tiles | the operand, if it is no parameter, and the result, if others read it |
+//! | reversal along other axes | the operand, if it is no parameter, and others read the result |
 //! | moves alone between a parameter and a result, or what others read | what no order of axes makes free (`moves`) |
 //! | sort | of a line of which the core holds two, the sorted arrays that nobody reads and the numbers of a stable sort, but two at least; the first operand once more otherwise, and along the fastest axis of several rows twice with each other operand but places; as 32 bits if it has 8, and three times if it has 16; sorted arrays that nobody reads, but the largest one where the core has room for it and no other; others until they are read |
 //! | reduction | the result, until it is read |
@@ -25,7 +26,7 @@
 //! | convolution of few features | input and result with images or features as the fastest axis, what is less; one of them only, if the other has less than 8 features or more than 32, and the input in 16 bits for which the core has no room |
 //! | result that a convolution of 128 features or more makes, but for operations on elements | it with images as the second fastest axis; of less than 8 images twice |
 //! | convolutions whose features do not fill lanes | the padding of all that is shaped like their images, beside it |
-//! | every second (or n-th) element along an axis of tiles | these, but where they are a result at once; the operand too, if an operation on elements makes it |
+//! | every second (or n-th) element along an axis of tiles | these, but where they are a result at once; the operand too, if an operation on elements or a join makes it |
 //! | pieces joined where tiles end | the largest one that is cut of an array |
 //! | pieces of one array, of the same extents, joined elsewhere in several joins | these |
 //! | parts of rows of tiles, joined again | these in rows, padded |
@@ -34,7 +35,7 @@
 //! | room between elements | the result until it is read, and what it is made of; a parameter of which a scan takes every n-th element, laid as that |
 //! | sum of two images that convolutions read twice | it, until the last of what is made of it was read; of those that a convolution makes but for operations on elements, the last one |
 //! | result of several axes that a product of rows makes | it as it is made, where another axis than the first is the slowest of its layout |
-//! | product | a parameter for which the core has room; small matrices in tiles of their own |
+//! | products | parameters for which the core has room, of products that follow one another (`weights`); small matrices in tiles of their own |
 //! | loop that takes slices of arrays along the first axis, or puts them into such | the padding of these in tiles of a slice, beside what else is there; results of the program that it makes so, and parameters for which the core has room |
 //! | loop that puts slices into arrays and multiplies by their matrices | these, where axes of matrices are before those that number them |
 //! | transform | two arrays of its longer side, and two that these are made of |
@@ -63,6 +64,7 @@ mod steps;
 mod stored;
 mod tables;
 mod ways;
+mod weights;
 
 use super::charge::{Charge, LaidAnew, MIN_BYTES};
 use super::free_layouts::{DimensionOrder, orders_and_turned};
@@ -71,6 +73,7 @@ use super::{Parameter, ResultInfo, stored_by_chip};
 use crate::hbm::layout::TileRules;
 use crate::hbm::spec::ArraySpec;
 use body::WrittenOut;
+pub(super) use core::with_rows_in_core;
 use search::RelayoutSearch;
 use tpu_base::units::{Bytes, to_u64};
 use tpu_program::plan::Plan;
@@ -270,6 +273,16 @@ mod tests {
             "%t = stablehlo.add %a, %a : {square}\n%r = stablehlo.reverse %t, dims = [1] : {square}"
         );
         assert_eq!(charged(&format!("%a: {square}"), &body, square), bytes);
+        // What was made, and what is read, of an array of three axes.
+        let both = |axis: usize| {
+            let all = "tensor<8x1024x512xf32>";
+            let body = format!(
+                "%m = stablehlo.tanh %a : {all}\n%t = stablehlo.reverse %m, dims = [{axis}] : {all}\n\
+                 %r = stablehlo.add %t, %a : {all}"
+            );
+            charged(&format!("%a: {all}"), &body, all)
+        };
+        assert_eq!([0, 1, 2].map(both), [bytes, 2 * bytes, 2 * bytes]);
     }
 
     #[test]

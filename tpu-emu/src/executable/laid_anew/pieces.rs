@@ -35,7 +35,8 @@ impl<'m> RelayoutSearch<'m> {
             return;
         }
         let maker = body.operands(&of).next().and_then(|operand| body.maker(operand));
-        let made_here = maker.is_some_and(|maker| maker.is_by_element());
+        let made_here =
+            maker.is_some_and(|maker| maker.is_by_element() || maker.is(Relayout::Joined));
         let source = from.by_default(self.rules).filter(|_| made_here);
         let passing = source.map_or(0, |(bytes, _)| bytes.0);
         self.kept(of, (&to, result), to.by_default(self.rules), passing);

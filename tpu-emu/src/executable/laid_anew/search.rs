@@ -12,6 +12,7 @@ use super::spread::Scans;
 use super::stacks::Stacks;
 use super::stored::{Stored, most};
 use super::tables;
+use super::weights::Weights;
 use crate::executable::charge::{LaidAnew, MIN_BYTES};
 use crate::executable::free_layouts::DimensionOrder;
 use crate::executable::image_padding::{self, Images};
@@ -47,6 +48,8 @@ pub(super) struct RelayoutSearch<'m> {
     pub(super) tables: BTreeSet<CallValue>,
     /// Those of them that are updated.
     pub(super) updated: BTreeSet<CallValue>,
+    /// What products read ahead.
+    weights: Weights<'m>,
 }
 
 impl<'m> RelayoutSearch<'m> {
@@ -61,6 +64,7 @@ impl<'m> RelayoutSearch<'m> {
             scans: Scans::default(),
             tables: BTreeSet::new(),
             updated: BTreeSet::new(),
+            weights: Weights::default(),
         }
     }
 
@@ -92,6 +96,9 @@ impl<'m> RelayoutSearch<'m> {
         }
         if let Some((of, array, value, stored)) = self.plain_sum.take() {
             self.kept(of, (&array, value), stored, 0);
+        }
+        if let Some(of) = std::mem::take(&mut self.weights).most() {
+            self.together((of.product, of.others), of.largest, Some(of.stored));
         }
         let stacks = Stacks::of(body);
         if let Some((operation, array, around)) = stacks.around_a_loop(self.rules, body) {
@@ -185,13 +192,7 @@ impl<'m> RelayoutSearch<'m> {
                 let once = (CORE_BYTES / 2..CORE_BYTES).contains(&again) || fills;
                 self.passing(of, &from, stored, if once { 0 } else { again });
             }
-            Relayout::Reversed => {
-                let moved = body.operands(&of).all(|value| body.is_given(value))
-                    && body.result(&of).is_some_and(|result| body.is_returned(result));
-                if let (Some(from), false) = (of.operand(0), moved) {
-                    self.passing(of, &from, from.by_default(rules), 0);
-                }
-            }
+            Relayout::Reversed => self.reversed(body, of),
             Relayout::Sorted => self.sorted(body, of),
             Relayout::Ranked => {
                 if let Some((array, stored, more)) = ranked::ranked(rules, body, &of) {
@@ -223,9 +224,7 @@ impl<'m> RelayoutSearch<'m> {
                 if let Some((array, stored, more)) = inside::small_matrices(rules, &of) {
                     self.passing(of, &array, stored, more);
                 }
-                if let Some(given) = inside::read_ahead(body, &of) {
-                    self.alone(of.operation, &given, given.by_default(rules));
-                }
+                self.weights.look_at(rules, body, &of);
             }
             Relayout::Transformed => {
                 if let Some((array, stored, more)) = inside::transformed(rules, body, &of) {
@@ -246,6 +245,31 @@ impl<'m> RelayoutSearch<'m> {
                     self.passing(of, &array, stored, more);
                 }
             }
+        }
+    }
+
+    /// What is reversed along an axis of tiles is stored before, if it was made, and behind, if others
+    /// read it. Along other axes those read it as it is reversed, of what was stored.
+    fn reversed(&mut self, body: &WrittenOut<'m>, of: CallOperation<'m>) {
+        let Some(from) = of.operand(0) else { return };
+        let Some((bytes, layout)) = from.by_default(self.rules) else { return };
+        let axes = of.operation.attributes.integers("dimensions").unwrap_or_default();
+        let of_tiles = layout.minor_to_major.iter().take(2);
+        let moves =
+            of_tiles.copied().any(|axis| axes.iter().any(|&of| usize::try_from(of) == Ok(axis)));
+        let is_stored = |value| {
+            // What is cut out is stored by that.
+            body.is_given(value) || body.maker(value).is_some_and(|of| of.is(Relayout::Cut))
+        };
+        let made = !body.operands(&of).all(is_stored);
+        let read = !body.result(&of).is_some_and(|result| body.is_returned(result));
+        let passing = if made { bytes.0 } else { 0 };
+        match body.result(&of) {
+            Some(result) if moves && read => {
+                self.kept(of, (&from, result), Some((bytes, layout)), passing);
+            }
+            _ if made && (moves || read) => self.passing(of, &from, Some((bytes, layout)), 0),
+            _ => {}
         }
     }
 
@@ -355,12 +379,23 @@ impl<'m> RelayoutSearch<'m> {
         array: &Array,
         stored: Option<(Bytes, Layout)>,
     ) {
+        self.together((operation, 0), array, stored);
+    }
+
+    /// Takes an array that is there when temporaries are not, with others beside it, all of which take
+    /// so many bytes.
+    fn together(
+        &mut self,
+        (operation, others): (&'m Operation, usize),
+        array: &Array,
+        stored: Option<(Bytes, Layout)>,
+    ) {
         let Some((Bytes(own), layout)) = stored else { return };
         let (array, value, passing, at) = (array.clone(), None, 0, 0);
         let location = operation.location;
         let image = false;
         let one = Stored { operation, location, at, array, layout, own, passing, value, image };
-        self.take(Some(one.charged(own, 0)));
+        self.take(Some(one.charged(own, others)));
     }
 
     fn take(&mut self, found: Option<LaidAnew>) {

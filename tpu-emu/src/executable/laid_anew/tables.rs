@@ -32,6 +32,9 @@ impl<'m> RelayoutSearch<'m> {
         else {
             return self.kept(of, (&rows, result), stored, 0);
         };
+        if body.is_given(value) && takes_one_of_a_row(&of) {
+            return self.kept(of, (&rows, result), stored, 0);
+        }
         let is_updated = body.is_given(value) && body.is_read_by_elements(value);
         let use_of = if is_updated { TableUse::Updated } else { TableUse::LookedUp };
         let bytes = table.as_table(rules, use_of);
@@ -119,6 +122,13 @@ fn takes_columns(of: &CallOperation<'_>, table: &Array) -> bool {
         && last == 1
         && table.dims.iter().zip(others).all(whole)
         && table.dims.last().is_some_and(|&dim| dim > 1)
+}
+
+/// Whether one element of each row is taken, as a loss takes the label's: the table stays as it is.
+fn takes_one_of_a_row(of: &CallOperation<'_>) -> bool {
+    let list = |name: &str| of.operation.attributes.integers(name).unwrap_or_default();
+    let taken = list("slice_sizes");
+    !list("operand_batching_dims").is_empty() && taken.iter().all(|&taken| taken == 1)
 }
 
 /// Whether whole matrices of a table are taken, along its first axis.

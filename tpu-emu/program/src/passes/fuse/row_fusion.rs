@@ -4,8 +4,9 @@ use super::row_step::{RowFusion, RowStage, StageKind, ValueSlot};
 use super::{EachStep, FusedStep, LoopInput, StepBlock, StepKind};
 use crate::graph::{Graph, ValueId};
 use crate::tuning::{
-    COLUMN_BLOCK_BYTES, MAX_ROW_BYTES, MAX_ROW_FUSION_STEPS, MIN_SHARED_REDUCTION_BYTES,
-    MIN_SHRUNK_BYTES, MIN_TOTAL_PARTS, ROW_BLOCK_BYTES, ROW_CHUNK_ELEMENTS,
+    COLUMN_BLOCK_BYTES, MANY_ROWS, MAX_BYTES_OF_FEW_ROWS, MAX_ROW_BYTES, MAX_ROW_FUSION_STEPS,
+    MIN_SHARED_REDUCTION_BYTES, MIN_SHRUNK_BYTES, MIN_TOTAL_PARTS, ROW_BLOCK_BYTES,
+    ROW_CHUNK_ELEMENTS,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -267,7 +268,8 @@ impl Grouper<'_> {
         }
         let count: usize = from.iter().map(|&at| self.groups[at].members.len()).sum();
         let rows = group.rows;
-        if rows < 2 || count >= MAX_ROW_FUSION_STEPS || group.bytes / rows > MAX_ROW_BYTES {
+        let most = if rows < MANY_ROWS { MAX_BYTES_OF_FEW_ROWS } else { MAX_ROW_BYTES };
+        if rows < 2 || count >= MAX_ROW_FUSION_STEPS || group.bytes / rows > most {
             return None;
         }
         for &other in from {
