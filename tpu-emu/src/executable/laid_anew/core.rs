@@ -5,7 +5,7 @@
 //! were looked at, two or three at a time; arrays of other programs do as well, but plans here lack
 //! about as much of what a chip stores of these.
 //!
-//! Arrays in 16 bits that fill a plan of one device lie there too, as layers of perceptrons do.
+//! Arrays that fill a plan of one device lie there too, as layers of perceptrons do.
 //!
 //! Source: the buffers of libtpu 0.0.51 at the peaks of some twenty steps of image models on a v5e, and
 //! its peaks of 32 steps of perceptrons.
@@ -13,6 +13,7 @@ use crate::executable::charge::{Charge, MIN_BYTES};
 use crate::executable::stored_array::CORE_BYTES;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use tpu_base::tensor::DType;
 use tpu_base::units::{Bytes, to_u64};
 use tpu_program::plan::{ArenaSlot, Plan};
@@ -57,9 +58,10 @@ pub(super) fn left_in_hbm(level: &[u64], images: impl Iterator<Item = Life>) -> 
     left.max().map(|left| left.max(in_core))
 }
 
-/// Of what is there where a plan holds most, the share that has 16 bits, in percent: less of it, and
-/// arrays of f32 are what fills it, of which a plan lacks as much as the core holds.
-const SHARE_OF_HALVES: u64 = 60;
+/// Of what is there where a plan holds most, the share that has 16 bits, in percent, of which nothing
+/// is known between these: then arrays of f32 were rounded for products, and a plan lacks about as much
+/// as the core holds.
+const SHARES_OF_ROUNDED: RangeInclusive<u64> = 15..=60;
 
 /// The first position at which arrays have most bytes, and these.
 fn fullest<'s>(arrays: impl Iterator<Item = &'s ArenaSlot>) -> Option<(usize, u64)> {
@@ -84,8 +86,8 @@ pub(in crate::executable) fn with_rows_in_core(charge: Charge, plan: &Plan) -> C
     left.map_or(charge.clone(), |left| Charge { in_core: Bytes(charged - left), ..charge })
 }
 
-/// The most that is left in HBM of what a device is charged with, if arrays in 16 bits fill a plan and
-/// the core has room for whole ones: what is left, or what lies in the core, if that is more.
+/// The most that is left in HBM of what a device is charged with, if arrays that the core has room for
+/// fill a plan: what is left, or what lies in the core, if that is more.
 fn rows_left_in_hbm(plan: &Plan, charged: u64) -> Option<u64> {
     if is_little(charged) {
         return None;
@@ -98,7 +100,7 @@ fn rows_left_in_hbm(plan: &Plan, charged: u64) -> Option<u64> {
     };
     let halves: u64 = there().filter(is_half).map(|slot| to_u64(slot.bytes)).sum();
     let largest = there().map(|slot| to_u64(slot.bytes)).max()?;
-    let fills = all >= charged / 4 * 3 && halves >= all / 100 * SHARE_OF_HALVES;
+    let fills = all >= charged / 4 * 3 && !SHARES_OF_ROUNDED.contains(&(halves * 100 / all));
     let whole = ROOM_FOR_IMAGES / largest * largest;
     (fills && largest <= LARGEST_IMAGE)
         .then(|| charged.saturating_sub(whole).max(charged.min(ROOM)))
@@ -133,14 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn whole_rows_in_16_bits_lie_in_the_core_and_the_others_in_hbm() {
-        let left = |dtype: DType, arrays: &[u64]| {
+    fn whole_rows_lie_in_the_core_and_the_others_in_hbm() {
+        let some_left = |dtypes: [DType; 2], arrays: &[u64]| {
             let slot = |(at, mib): (usize, &u64)| ArenaSlot {
                 offset: 0,
                 bytes: to_usize(mib * MIB),
                 first: at,
                 last: arrays.len(),
-                shape: Some(Shape::new(dtype, vec![1])),
+                shape: Some(Shape::new(dtypes[at % 2], vec![1])),
                 name: "stablehlo.dot_general".into(),
                 location: LocationId::UNKNOWN,
             };
@@ -150,14 +152,16 @@ mod tests {
             plan.slots = slots;
             rows_left_in_hbm(&plan, all).map(|left| left / MIB)
         };
+        let left = |dtype: DType, arrays: &[u64]| some_left([dtype; 2], arrays);
         assert_eq!(left(DType::Bf16, &[32; 8]), Some(6 * 32));
         assert_eq!(left(DType::Bf16, &[16; 9]), Some(112), "what the core holds");
         assert_eq!(left(DType::Bf16, &[48; 4]), Some(3 * 48), "one that has room");
         assert_eq!(left(DType::Bf16, &[64; 4]), None, "none that has room");
-        assert_eq!(left(DType::F32, &[32; 8]), None, "f32");
+        assert_eq!(left(DType::F32, &[32; 8]), Some(6 * 32));
         assert_eq!(left(DType::Bf16, &[16; 3]), None, "little");
         assert_eq!(left(DType::Bf16, &[]), None, "nothing");
         assert_eq!(rows_left_in_hbm(&Plan::default(), 512 * MIB), None, "what no plan has");
+        assert_eq!(some_left([DType::F32, DType::Bf16], &[32; 8]), None, "rounded");
     }
 
     #[test]
