@@ -78,6 +78,12 @@ def written(page: str, measured: str) -> str:
     return f"{before}{BEGIN}{measured}{END}{rest.split(END)[1]}"
 
 
+def drawn_kind(name: str) -> str | None:
+    """The kind of a drawn program; nothing for the name of another one."""
+    found = DRAWN.fullmatch(name)
+    return found[1] if found else None
+
+
 def program_of(name: str) -> Program:
     """The program of a name, drawn anew if it is a drawn one's."""
     if found := DRAWN.fullmatch(name):
@@ -175,7 +181,7 @@ def table(found: dict[str, dict[str, Sizes]], libtpu: str) -> str:
         for title, group in GROUPS.items()
     ]
     groups += [
-        (kind, [value for name, value in both.items() if DRAWN.fullmatch(name) and kind in name])
+        (kind, [value for name, value in both.items() if drawn_kind(name) == kind])
         for kind in KINDS
     ]
     lines = [
@@ -221,11 +227,12 @@ def main() -> None:
     names = [word for word in words if word not in {"--plan", "--quick"}]
     if "--drawn" in names:
         at = names.index("--drawn")
-        seed, count = map(int, names[at + 1 : at + 3])
+        numbers = names[at + 1 : at + 3]
+        if len(numbers) < 2 or not all(number.isdecimal() for number in numbers):
+            sys.exit("--drawn takes a seed and how many programs of each kind")
+        seed, count = map(int, numbers)
         names[at : at + 3] = [f"{kind} {seed}:{one}" for kind in KINDS for one in range(count)]
-    if unknown := sorted(
-        set(names) - set(EVERYTHING) - {name for name in names if DRAWN.fullmatch(name)}
-    ):
+    if unknown := sorted({name for name in names if not drawn_kind(name)} - set(EVERYTHING)):
         sys.exit(f"no program is called {', '.join(unknown)}; there are {', '.join(EVERYTHING)}")
     if "--quick" in words:
         names = ["mlp 4096 f32", "softmax 8192x32000", "mlp 4096 bf16, sharded over 8"]

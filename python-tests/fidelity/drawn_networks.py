@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from planned_programs import BF16, F32, Place, Program, Spec
+from planned_programs import BF16, F32, Place, Program, Spec, mapped
 
 Tree = Any
 Loss = Callable[..., jax.Array]
@@ -27,10 +27,6 @@ ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
 NORMS = ("layer", "rms", "none")
 OPTIMIZERS = ("sgd", "momentum", "adam", "adamw", "gradient")
 OFTEN_PLAIN = ("none", "none", "none", "all", "dots")
-
-
-def _mapped(function: Callable[..., Any], *trees: Tree) -> Tree:
-    return jax.tree_util.tree_map(function, *trees)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,10 +65,10 @@ def _trained(
             return gradient(parameters, *data)
 
         def add(sums: Tree, piece: Tree) -> tuple[Tree, None]:
-            return _mapped(jnp.add, sums, gradient(parameters, *piece)), None
+            return mapped(jnp.add, sums, gradient(parameters, *piece)), None
 
-        cut = _mapped(lambda a: a.reshape(pieces, a.shape[0] // pieces, *a.shape[1:]), data)
-        zeros = _mapped(jnp.zeros_like, parameters)
+        cut = mapped(lambda a: a.reshape(pieces, a.shape[0] // pieces, *a.shape[1:]), data)
+        zeros = mapped(jnp.zeros_like, parameters)
         return lax.scan(add, (jnp.zeros((), F32), zeros), cut)[0]
 
     def step(state: tuple[Tree, ...], *data: Any) -> Any:
@@ -81,21 +77,21 @@ def _trained(
         if optimizer == "gradient":
             return change, value
         if optimizer == "momentum":
-            moments = [_mapped(lambda m, g: 0.9 * m + g, moments[0], change)]
+            moments = [mapped(lambda m, g: 0.9 * m + g, moments[0], change)]
             change = moments[0]
         if optimizer.startswith("adam"):
-            mean = _mapped(lambda m, g: 0.9 * m + 0.1 * g.astype(m.dtype), moments[0], change)
-            square = _mapped(
+            mean = mapped(lambda m, g: 0.9 * m + 0.1 * g.astype(m.dtype), moments[0], change)
+            square = mapped(
                 lambda v, g: 0.99 * v + 0.01 * jnp.square(g.astype(v.dtype)), moments[1], change
             )
             moments = [mean, square]
-            change = _mapped(lambda m, v: m / (jnp.sqrt(v) + 1e-8), mean, square)
+            change = mapped(lambda m, v: m / (jnp.sqrt(v) + 1e-8), mean, square)
         if optimizer == "adamw":
-            change = _mapped(lambda c, p: c + 1e-2 * p.astype(c.dtype), change, parameters)
-        after = _mapped(lambda p, c: p - 1e-3 * c.astype(p.dtype), parameters, change)
+            change = mapped(lambda c, p: c + 1e-2 * p.astype(c.dtype), change, parameters)
+        after = mapped(lambda p, c: p - 1e-3 * c.astype(p.dtype), parameters, change)
         return (after, *moments), value
 
-    wide = _mapped(lambda p: Spec(p.shape, F32), parameters)
+    wide = mapped(lambda p: Spec(p.shape, F32), parameters)
     count = {"momentum": 1, "adam": 2, "adamw": 2}.get(optimizer, 0)
     state = (parameters, *([wide] * count))
     return Program(step, (state, *data), (0,) if donated else (), shardings)
@@ -189,7 +185,7 @@ def transformer(
     remat = draw.choice(OFTEN_PLAIN)
 
     def block(x: jax.Array, w: Tree) -> jax.Array:
-        w = _mapped(lambda one: one.astype(types.computed), w)
+        w = mapped(lambda one: one.astype(types.computed), w)
         x += attends.of(_normed(x, w["first"], norm), w) @ w["o"]
         h = _normed(x, w["second"], norm)
         up = activation(h @ w["gate"]) * (h @ w["up"]) if gated else activation(h @ w["up"])
@@ -232,7 +228,7 @@ def perceptron(
     classes = draw.random() < 0.5
 
     def block(x: jax.Array, w: Tree) -> jax.Array:
-        w = _mapped(lambda one: one.astype(types.computed), w)
+        w = mapped(lambda one: one.astype(types.computed), w)
         y = _normed(x, w["scale"], norm) @ w["weights"]
         y = activation(y + w["bias"] if biased else y)
         return x + y if residual and x.shape == y.shape else y
@@ -283,7 +279,7 @@ def convolutional(draw: random.Random) -> Program:
     numbers = ("NHWC", "HWIO", "NHWC")
 
     def block(x: jax.Array, w: Tree, *, stride: int) -> jax.Array:
-        w = _mapped(lambda one: one.astype(types.computed), w)
+        w = mapped(lambda one: one.astype(types.computed), w)
         groups = x.shape[-1] if w["weights"].shape[2] == 1 else 1
         y = lax.conv_general_dilated(
             x,
@@ -336,7 +332,7 @@ def decoder(draw: random.Random) -> Program:
     greedy = draw.random() < 0.5
 
     def block(x: jax.Array, w: Tree, cache: Tree, place: jax.Array) -> tuple[jax.Array, Tree]:
-        w = _mapped(lambda one: one.astype(types.computed), w)
+        w = mapped(lambda one: one.astype(types.computed), w)
         h = _normed(x, w["first"], "rms")
         q = (h @ w["q"]).reshape(batch, keys, heads // keys, 128)
         new = {name: (h @ w[name]).reshape(batch, 1, keys, 128) for name in "kv"}
@@ -370,7 +366,7 @@ def decoder(draw: random.Random) -> Program:
     pair = {name: Spec((batch, length, keys, 128), types.computed) for name in "kv"}
     if scans:
         blocks = weights(stack=layers)
-        cache = _mapped(lambda one: Spec((layers, *one.shape), one.dtype), pair)
+        cache = mapped(lambda one: Spec((layers, *one.shape), one.dtype), pair)
     else:
         blocks, cache = [weights(stack=0) for _ in range(layers)], [pair] * layers
     parameters = {"blocks": blocks}

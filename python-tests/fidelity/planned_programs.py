@@ -29,12 +29,13 @@ class Program:
     """How its arrays lie on eight devices; without it, it runs on one."""
 
 
-def _mapped(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    return jax.tree_util.tree_map(function, a, b)
+def mapped(function: Callable[..., Any], *trees: Any) -> Any:
+    """What a function makes of the leaves of trees of one shape."""
+    return jax.tree_util.tree_map(function, *trees)
 
 
 def _descend(parameters: Any, gradients: Any) -> Any:
-    return _mapped(lambda p, g: p - (1e-3 * g).astype(p.dtype), parameters, gradients)
+    return mapped(lambda p, g: p - (1e-3 * g).astype(p.dtype), parameters, gradients)
 
 
 def _normalized(x: jax.Array, scale: jax.Array) -> jax.Array:
@@ -109,10 +110,10 @@ def transformer(  # noqa: PLR0913, PLR0917 (its sizes)
 
     def adam(p: Any, m: Any, v: Any, ids: jax.Array) -> Any:
         value, gradients = jax.value_and_grad(loss)(p, ids)
-        m = _mapped(lambda m, g: 0.9 * m + 0.1 * g, m, gradients)
-        v = _mapped(lambda v, g: 0.999 * v + 0.001 * g * g, v, gradients)
-        change = _mapped(lambda m, v: 1e-3 * m / (jnp.sqrt(v) + 1e-8), m, v)
-        return _mapped(lambda p, c: p - c, p, change), m, v, value
+        m = mapped(lambda m, g: 0.9 * m + 0.1 * g, m, gradients)
+        v = mapped(lambda v, g: 0.999 * v + 0.001 * g * g, v, gradients)
+        change = mapped(lambda m, v: 1e-3 * m / (jnp.sqrt(v) + 1e-8), m, v)
+        return mapped(lambda p, c: p - c, p, change), m, v, value
 
     if "forward" in words:
         return Program(lambda p, ids: logits(p, ids[:, :-1]), (parameters, tokens), (), shardings)

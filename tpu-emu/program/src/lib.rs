@@ -9,7 +9,7 @@ pub mod graph;
 pub mod grid;
 pub mod import;
 pub mod interpret;
-mod lifetimes;
+pub mod lifetimes;
 mod operation_factors;
 pub mod partition;
 pub mod passes;

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 /// How much lives at once from each position on at which that changes, of what lives from a first
 /// position to a last one, with its bytes.
-pub(crate) fn levels(
+pub fn levels(
     lives: impl Iterator<Item = (usize, usize, usize)>,
 ) -> impl Iterator<Item = (usize, usize)> {
     let mut changes: BTreeMap<usize, (usize, usize)> = BTreeMap::new();

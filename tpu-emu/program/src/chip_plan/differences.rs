@@ -8,7 +8,7 @@
 //!
 //! Source: what libtpu 0.0.51 says of some 300 losses and normalizations on a v5e.
 use super::loss::products_of;
-use super::{is_conversion_to_f32, is_narrow, stored_result};
+use super::{is_conversion_to_f32, is_narrow, makers, stored_result};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::plan::StoredByChip;
 use crate::tuning::{MAX_DIFFERENCE_ROW_ELEMENTS, MAX_SOFTMAX_ROW_ELEMENTS, MIN_SHRUNK_BYTES};
@@ -21,37 +21,40 @@ const LEAST_AXES: usize = 3;
 
 /// All differences of a program that multiplies nothing, as the largest of them.
 pub(super) fn all(graph: &Graph, code: &Subgraph) -> Option<StoredByChip> {
+    let difference = |node| {
+        let (logits, shape) = difference(graph, node)?;
+        (shape.bytes() >= MIN_SHRUNK_BYTES && has_rows(shape)).then_some((node, logits, shape))
+    };
+    let found: Vec<(&Node, ValueId, &Shape)> = code.nodes.iter().filter_map(difference).collect();
     // A reduction's second operand is the value that it begins with.
     let multiplies =
         |node: &Node| node.work.is_product() && node.shapes.iter().all(|of| of.elements() > 1);
-    if code.nodes.iter().any(multiplies) {
+    if found.is_empty() || code.nodes.iter().any(multiplies) {
         return None;
     }
-    let made = code.nodes.iter().flat_map(|node| node.results.iter().map(move |&of| (of, node)));
-    let makers: FxHashMap<ValueId, &Node> = made.collect();
-    let stored = code.nodes.iter().filter_map(|node| {
-        let [result] = node.results[..] else { return None };
-        let shape = &graph.value(result).shape;
-        let logits = difference(node)?;
-        let is_stored = shape.bytes() >= MIN_SHRUNK_BYTES
-            && has_rows(shape)
-            && is_greatest_of_row(graph, &makers, (logits, node.operands[1]))
-            && Exponentials::of(code, result).are_made_behind(shape)
+    let makers = makers(code);
+    let is_stored = |&(node, logits, shape): &(&Node, ValueId, &Shape)| {
+        is_greatest_of_row(graph, &makers, (logits, node.operands[1]))
+            && Exponentials::of(code, node.results[0]).are_made_behind(shape)
             && !is_widened(&makers, logits)
-            && is_of_arguments(graph, &makers, (logits, shape));
-        is_stored.then(|| stored_result(node, shape, shape.bytes()))
-    });
-    let stored: Vec<StoredByChip> = stored.collect();
+            && is_of_arguments(graph, &makers, (logits, shape))
+    };
+    let stored = found.into_iter().filter(is_stored);
+    let stored: Vec<StoredByChip> =
+        stored.map(|(node, _, shape)| stored_result(node, shape, shape.bytes())).collect();
     let bytes = stored.iter().map(|stored| stored.bytes).sum();
     let others = stored.len().saturating_sub(1);
     let largest = stored.into_iter().max_by_key(|stored| stored.bytes)?;
     Some(StoredByChip { bytes, others, ..largest })
 }
 
-/// What a node subtracts something from.
-fn difference(node: &Node) -> Option<ValueId> {
-    let NodeKind::Elementwise(op) = &node.work else { return None };
-    (op.kind == ElementwiseKind::Subtract).then(|| node.operands[0])
+/// What a node subtracts something from, and the array that it makes.
+fn difference<'g>(graph: &'g Graph, node: &Node) -> Option<(ValueId, &'g Shape)> {
+    let (NodeKind::Elementwise(op), &[result]) = (&node.work, &node.results[..]) else {
+        return None;
+    };
+    let subtracts = op.kind == ElementwiseKind::Subtract;
+    subtracts.then(|| (node.operands[0], &graph.value(result).shape))
 }
 
 /// Whether an array is of f32 and has as many axes as it takes, the last of them short enough.

@@ -1,6 +1,6 @@
 //! Where a chip makes what a loss looks elements up in.
-use super::reductions;
 use super::scores::live_at;
+use super::{makers, reductions};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::plan::{ArenaSlot, Plan, StoredByChip};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,9 +33,7 @@ impl Loss {
         code: &Subgraph,
         (at, gathers): (&[usize], bool),
     ) -> Option<Self> {
-        let made =
-            code.nodes.iter().flat_map(|node| node.results.iter().map(move |&of| (of, node)));
-        let makers: FxHashMap<ValueId, &Node> = made.collect();
+        let makers = makers(code);
         let is_loop = |node: &Node| matches!(node.work, NodeKind::While(..));
         let first_loop = code.nodes.iter().position(is_loop);
         let last_loop = code.nodes.iter().rposition(is_loop);

@@ -57,6 +57,12 @@ pub(crate) struct ChipProgram {
     gathered: Vec<StoredByChip>,
 }
 
+/// The nodes of a block that make its values.
+fn makers(code: &Subgraph) -> FxHashMap<ValueId, &Node> {
+    let made = code.nodes.iter().flat_map(|node| node.results.iter().map(move |&of| (of, node)));
+    made.collect()
+}
+
 /// The result of a node, for which a chip stores so many bytes.
 fn stored_result(node: &Node, shape: &Shape, bytes: usize) -> StoredByChip {
     let (shape, name, location) = (shape.clone(), Arc::clone(&node.name), node.location);
@@ -186,8 +192,10 @@ impl ChipProgram {
         let all = all.chain(self.looked_up.clone());
         let largest = all.max_by_key(|stored| stored.bytes);
         let Some(differences) = self.differences.clone() else { return largest };
-        let bytes = differences.bytes + largest.as_ref().map_or(0, |stored| stored.bytes);
-        Some(StoredByChip { bytes, ..largest.unwrap_or(differences) })
+        let Some(largest) = largest else { return Some(differences) };
+        let bytes = largest.bytes + differences.bytes;
+        let others = largest.others + 1 + differences.others;
+        Some(StoredByChip { bytes, others, ..largest })
     }
 }
 
@@ -333,6 +341,13 @@ mod tests {
         assert_eq!(told(&[64, 512]), Some(512 * 128 * 2));
         assert_eq!(told(&[512]), None, "nothing else to read meanwhile");
         assert_eq!(told(&[]), None);
+
+        // Differences lie beside that, and are counted.
+        let differences = Some(gathered(32));
+        let gathered = vec![gathered(64), gathered(512)];
+        let program = ChipProgram { gathered, differences, ..ChipProgram::default() };
+        let stored = program.beside(&Plan::default()).unwrap();
+        assert_eq!((stored.bytes, stored.others), ((512 + 32) * 128 * 2, 1));
     }
 
     #[test]

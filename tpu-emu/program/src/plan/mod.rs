@@ -254,7 +254,7 @@ pub struct ArenaSlot {
 
 impl ArenaSlot {
     /// The first and the last position at which what it has lives, and its bytes.
-    pub(crate) fn life(&self) -> (usize, usize, usize) {
+    pub fn life(&self) -> (usize, usize, usize) {
         (self.first, self.last, self.bytes)
     }
 }

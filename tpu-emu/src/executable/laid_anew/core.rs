@@ -8,14 +8,14 @@
 //! Arrays that fill a plan of one device lie there too, as layers of perceptrons do.
 //!
 //! Source: the buffers of libtpu 0.0.51 at the peaks of some twenty steps of image models on a v5e, and
-//! its peaks of 32 steps of perceptrons.
+//! its peaks of 26 steps of perceptrons.
 use crate::executable::charge::{Charge, MIN_BYTES};
 use crate::executable::stored_array::CORE_BYTES;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use tpu_base::tensor::DType;
 use tpu_base::units::{Bytes, to_u64};
+use tpu_program::lifetimes::levels;
 use tpu_program::plan::{ArenaSlot, Plan};
 
 /// The first and the last position where an array is there, and its bytes.
@@ -36,6 +36,11 @@ pub(super) fn is_little(all: u64) -> bool {
     all <= ROOM / 2
 }
 
+/// Bytes of whole arrays for which there is room, of so many bytes each.
+fn room_for_whole(bytes: u64) -> u64 {
+    ROOM_FOR_IMAGES / bytes * bytes
+}
+
 /// The most that is left in HBM of what is there at each position, images with these lives among it,
 /// or what lies in the core at most, if that is more; `None` where there are no such images, and
 /// where all that is there is little.
@@ -52,7 +57,7 @@ pub(super) fn left_in_hbm(level: &[u64], images: impl Iterator<Item = Life>) -> 
     let fits = |&&(_, largest): &&(u64, u64)| (MIN_BYTES..=LARGEST_IMAGE).contains(&largest);
     let in_core = there.iter().filter(fits).map(|&(sum, _)| sum.min(ROOM)).max()?;
     let left = level.iter().zip(&there).map(|(&all, there)| {
-        let whole = fits(&there).then(|| ROOM_FOR_IMAGES / there.1 * there.1);
+        let whole = fits(&there).then(|| room_for_whole(there.1));
         all.saturating_sub(whole.map_or(0, |whole| whole.min(there.0)))
     });
     left.max().map(|left| left.max(in_core))
@@ -63,27 +68,16 @@ pub(super) fn left_in_hbm(level: &[u64], images: impl Iterator<Item = Life>) -> 
 /// as the core holds.
 const SHARES_OF_ROUNDED: RangeInclusive<u64> = 15..=60;
 
-/// The first position at which arrays have most bytes, and these.
-fn fullest<'s>(arrays: impl Iterator<Item = &'s ArenaSlot>) -> Option<(usize, u64)> {
-    let mut changes: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
-    for array in arrays {
-        changes.entry(array.first).or_default().0 += to_u64(array.bytes);
-        changes.entry(array.last + 1).or_default().1 += to_u64(array.bytes);
-    }
-    let mut level = 0;
-    let levels = changes.into_iter().map(|(position, (begins, ends))| {
-        level = level + begins - ends;
-        (position, level)
-    });
-    levels.max_by_key(|&(position, level)| (level, Reverse(position)))
-}
-
 /// What a plan of one device that has all to itself is charged with: rows of its arrays may lie in the
 /// memory of the core.
-pub(in crate::executable) fn with_rows_in_core(charge: Charge, plan: &Plan) -> Charge {
+pub(in crate::executable) fn with_rows_in_core(mut charge: Charge, plan: &Plan) -> Charge {
     let charged = to_u64(charge.of(plan.arena));
-    let left = rows_left_in_hbm(plan, charged).filter(|_| charge.in_core.0 == 0);
-    left.map_or(charge.clone(), |left| Charge { in_core: Bytes(charged - left), ..charge })
+    if charge.in_core.0 == 0
+        && let Some(left) = rows_left_in_hbm(plan, charged)
+    {
+        charge.in_core = Bytes(charged - left);
+    }
+    charge
 }
 
 /// The most that is left in HBM of what a device is charged with, if arrays that the core has room for
@@ -93,7 +87,9 @@ fn rows_left_in_hbm(plan: &Plan, charged: u64) -> Option<u64> {
         return None;
     }
     let arrays = || plan.slots.iter().filter(|slot| to_u64(slot.bytes) >= MIN_BYTES);
-    let (fullest, all) = fullest(arrays())?;
+    let levels = levels(arrays().map(ArenaSlot::life));
+    let (fullest, all) = levels.max_by_key(|&(position, level)| (level, Reverse(position)))?;
+    let all = to_u64(all);
     let there = || arrays().filter(|slot| (slot.first..=slot.last).contains(&fullest));
     let is_half = |slot: &&ArenaSlot| {
         slot.shape.as_ref().is_some_and(|of| matches!(of.dtype, DType::Bf16 | DType::F16))
@@ -101,9 +97,8 @@ fn rows_left_in_hbm(plan: &Plan, charged: u64) -> Option<u64> {
     let halves: u64 = there().filter(is_half).map(|slot| to_u64(slot.bytes)).sum();
     let largest = there().map(|slot| to_u64(slot.bytes)).max()?;
     let fills = all >= charged / 4 * 3 && !SHARES_OF_ROUNDED.contains(&(halves * 100 / all));
-    let whole = ROOM_FOR_IMAGES / largest * largest;
     (fills && largest <= LARGEST_IMAGE)
-        .then(|| charged.saturating_sub(whole).max(charged.min(ROOM)))
+        .then(|| charged.saturating_sub(room_for_whole(largest)).max(charged.min(ROOM)))
 }
 
 #[cfg(test)]
